@@ -1,0 +1,246 @@
+"""The demo: the same commands people use, walked once from an empty house to a decided Freigabe.
+
+Its signatures come from software authenticators, which is written in every record, on the PDF and in the verdict.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from typing import Final
+from uuid import UUID
+
+from django.conf import settings
+
+from pilots.models import Run
+from pilots.services import runs
+from qms.approvals.choices import ApprovalType, Decision, Meaning, VoteValue
+from qms.approvals.documents import Wording
+from qms.approvals.models import Approval
+from qms.approvals.services import decisions, requests, reviews
+from qms.approvals.services.acts import review_statement, statement_for
+from qms.approvals.services.reviews import Review, SubjectAnswer
+from qms.audit.actors import SYSTEM
+from qms.audit.events import AuditKind
+from qms.audit.services import record, unit
+from qms.core import clock
+from qms.gates import services as gates
+from qms.roles.links import invitation_token
+from qms.roles.models import Person, RoleAction, User
+from qms.roles.roles import Role
+from qms.roles.services import people, role_changes
+from qms.signing import ceremony
+from qms.workloads import abort_templates
+from qms.workloads.choices import Level, Mode, ObjectClass
+from qms.workloads.models import PlatformProfile, Workload
+from qms.workloads.services import classification, criteria, registration, setup
+from qms.workloads.services.classification import LocationData
+from qms.workloads.services.criteria import AbortRuleData, CriteriaData, TargetData
+from qms.workloads.services.registration import WorkloadData
+
+PASSWORD: Final = "Vorführung-2026"  # printed on the login page of the demo, worth nothing elsewhere
+SESSION: Final = "demo"
+MODEL: Final = "64-256-256-8"
+# username, name on screen, role; nobody can confirm roles before the first reviewer, so another person does (0170).
+PEOPLE: Final = (
+    ("ad01", "Administration 1", Role.ADMINISTRATOR),
+    ("pr01", "Prüfung 1", Role.REVIEWER),
+    ("wo01", "Workload-Owner 1", Role.WORKLOAD_OWNER),
+    ("wo02", "Workload-Owner 2", Role.WORKLOAD_OWNER),
+    ("pl01", "Pilotleitung 1", Role.WORKLOAD_OWNER),
+    ("fg01", "Freigabe 1", Role.APPROVER),
+    ("au01", "Audit 1", Role.AUDITOR),
+)
+SIGNERS: Final = ("pr01", "fg01")
+
+
+@dataclass
+class Demo:
+    """What the walk has made so far, by user name."""
+
+    accounts: dict[str, User] = field(default_factory=dict)
+
+    def user(self, name: str) -> User:
+        """Return the account `name`, read afresh."""
+        return User.objects.select_related("person").get(username=name)
+
+
+def make_house(*, password: str = PASSWORD) -> Demo:
+    """Set up organisation, first administrator, people and roles by invitation, request and confirmation."""
+    demo = Demo()
+    setup.set_up_organisation(actor=SYSTEM, name=settings.ORGANISATION_NAME or "Beispielwerk AG (fiktiv)")
+    first, name, _role = PEOPLE[0]
+    people.create_first_administrator(
+        actor=SYSTEM,
+        token=people.issue_first_run_link(actor=SYSTEM),
+        display_name=name,
+        email=_mail(first),
+        username=first,
+        password=password,
+    )
+    for username, name, _role in PEOPLE[1:]:
+        _invite(demo, username, name, password)
+    for username, _name, role in PEOPLE[1:]:
+        _give_role(demo, username, role)
+    if settings.DEMO:
+        for username in SIGNERS:
+            _enrol(demo.user(username))
+    return demo
+
+
+def register_workload(demo: Demo, *, title: str = "Ausschussprognose – Inferenz MLP") -> Workload:
+    """Screen 1 to 3: register, accept the owner role, answer the four questions, set targets."""
+    owner = demo.user("wo01")
+    data = WorkloadData(
+        title=title,
+        purpose="Sagt je Bauteil den Ausschuss aus 64 Prozesswerten voraus und steuert die Nacharbeit.",
+        business_process="Fertigung, Qualitätssicherung",
+        criticality="NORMAL",
+        mode=Mode.INFERENCE.value,
+        model_text=MODEL,
+        deputy=demo.user("wo02").person,
+        ai_act_risk_class="MINIMAL",
+    )
+    workload = registration.register_workload(actor=owner, data=data, accept_owner=True)
+    classification.answer_questions(
+        actor=owner,
+        workload_id=workload.pk,
+        answers={key: frozenset({code}) for key, code in (("KF-1", "a"), ("KF-2", "b"), ("KF-3", "a"), ("KF-4", "a"))},
+        location=LocationData(),
+        expected_sha256="",
+    )
+    criteria.set_criteria(
+        actor=owner, workload_id=workload.pk, data=criteria_data(demo.user("pl01").person), expected_sha256=""
+    )
+    return Workload.objects.get(pk=workload.pk)
+
+
+def criteria_data(lead: Person | None) -> CriteriaData:
+    """Return the criteria a newcomer gets proposed: one latency target, the default abort rules, a fallback path."""
+    rules = abort_templates.default_rules(Mode.INFERENCE, Level.INTERNAL)
+    today = clock.now().date()
+    return CriteriaData(
+        targets=(
+            TargetData(
+                metric="e2e_latency_ms",
+                percentile="p95",
+                dataset_version="Prozesswerte 2026-10",
+                comparator="LE",
+                threshold=Decimal(50),
+                unit="ms",
+            ),
+        ),
+        abort_rules=tuple(AbortRuleData(rule.category, rule.text, rule.template) for rule in rules),
+        fallback_platform=PlatformProfile.objects.get(key="DISKRET-4GPU"),
+        fallback_steps="Anfragen auf die bestehende GPU-Plattform umleiten, Modellstand prüfen, Betrieb informieren.",
+        rto_min=120,
+        pilot_platform=PlatformProfile.objects.get(key="WSE-2"),
+        pilot_start=today,
+        pilot_end=today + timedelta(days=60),
+        budget_cap_eur=Decimal(20000),
+        scope="Eine Fertigungslinie, bis 5.000 Vorhersagen am Tag",
+        success_measure="Antwortzeit p95 höchstens 50 ms bei gleicher Vorhersage",
+        lead=lead,
+    )
+
+
+def confirm_classification(demo: Demo, workload: Workload) -> None:
+    """The reviewer confirms all seven classes in one act."""
+    classification.confirm_classification(
+        actor=demo.user("pr01"), workload_id=workload.pk, object_classes=tuple(ObjectClass)
+    )
+
+
+def start_baseline(demo: Demo, workload: Workload) -> Run:
+    """Screen 4: measure on this machine."""
+    platform = PlatformProfile.objects.get(key="DIESER-RECHNER")
+    return runs.start_baseline(actor=demo.user("pl01"), workload_id=workload.pk, platform_id=platform.pk)
+
+
+def start_target(demo: Demo, workload: Workload) -> Run:
+    """Screen 5: emulate on the WSE-2."""
+    platform = PlatformProfile.objects.get(key="WSE-2")
+    return runs.start_target(actor=demo.user("pl01"), workload_id=workload.pk, platform_id=platform.pk)
+
+
+def request_approval(demo: Demo, workload: Workload) -> Approval:
+    """Screen 6: request the Vorfreigabe."""
+    return requests.request_approval(
+        actor=demo.user("wo01"), workload_id=workload.pk, type=ApprovalType.PRELIMINARY
+    )
+
+
+def review(demo: Demo, approval: Approval) -> Approval:
+    """Screen 7: the one review act."""
+    reviewer = demo.user("pr01")
+    _approval, built = reviews.preview(actor=reviewer, approval_id=approval.pk)
+    subjects = gates.rule_set().asked_subjects()
+    draft = Review(
+        answers=tuple(SubjectAnswer(subject.code, VoteValue.AGREE) for subject in subjects),
+        meaning=Meaning.REVIEWED,
+        reason="Nachweise geprüft, Werte nachvollziehbar.",
+        compared_with="",
+        evaluated_at=built.facts.now,
+        dossier_sha256=built.sha256,
+    )
+    statement = review_statement(approval, actor=reviewer, review=draft)
+    challenge, response = _answer(reviewer, statement)
+    return reviews.complete_review(
+        actor=reviewer, approval_id=approval.pk, review=draft, challenge_id=challenge, response=response
+    )
+
+
+def decide(demo: Demo, approval: Approval, wording: Wording | None = None) -> Approval:
+    """Screen 8: freeze the wording, sign it."""
+    approver = demo.user("fg01")
+    chosen = wording or Wording(
+        Decision.APPROVE, "Die geprüften Kriterien sind erfüllt; der Pilot kann beginnen.", Meaning.APPROVED
+    )
+    frozen = decisions.prepare_decision(actor=approver, approval_id=approval.pk, wording=chosen)
+    challenge, response = _answer(approver, statement_for(frozen, actor=approver))
+    return decisions.decide_approval(
+        actor=approver, record_id=frozen.pk, challenge_id=challenge, response=response
+    )
+
+
+def _answer(actor: User, statement: ceremony.Statement) -> tuple[UUID, ceremony.Response]:
+    challenge = ceremony.begin(actor=actor, session_key=SESSION, statement=statement)
+    return challenge.id, ceremony.software_response(actor=actor, challenge_id=challenge.id, session_key=SESSION)
+
+
+def _invite(demo: Demo, username: str, name: str, password: str) -> None:
+    invitation = people.invite_person(actor=demo.user("ad01"), display_name=name, email=_mail(username))
+    token = invitation_token(invitation.pk)
+    people.accept_invitation(actor=SYSTEM, token=token, username=username, password=password)
+
+
+def _give_role(demo: Demo, username: str, role: Role) -> None:
+    subject = demo.user(username).person
+    wanted = role_changes.request_role(
+        actor=demo.user("ad01"), person_id=subject.pk, role=role, action=RoleAction.GRANT, reason="Musterdaten"
+    )
+    confirmer = "au01" if username == "pr01" else "pr01"
+    role_changes.confirm_role(actor=demo.user(confirmer), request_id=wanted.pk)
+
+
+def _enrol(user: User) -> None:
+    with unit(actor=user):
+        ceremony.enrol_software(actor=user)
+
+
+def _mail(username: str) -> str:
+    return f"{username}@beispielwerk.example"
+
+
+def random_password() -> str:
+    """Return a password nobody knows, for accounts that only a program uses."""
+    return secrets.token_urlsafe(24)
+
+
+def mark_seeded() -> None:
+    """Note in the log that the data of this installation are samples."""
+    with unit(actor=SYSTEM):
+        record(AuditKind.DEMO_SEEDED, actor=SYSTEM, subject_ref=("Installation", "1"))
+

@@ -1,0 +1,74 @@
+"""Forms of screens 4 and 5."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from pilots import catalog
+from qms.workloads.choices import PlatformKind
+from qms.workloads.models import PlatformProfile
+
+
+MAX_FILE_BYTES = 8 * 2**20
+
+
+class BaselineForm(forms.Form):
+    """Measure this machine, or hand in a benchmark file of the platform in use."""
+
+    file = forms.FileField(
+        label=_("Messdatei Ihrer bestehenden Plattform"),
+        required=False,
+        help_text=_("Gelesen werden vLLM-Benchmark (JSON) und MLPerf LoadGen (summary und detail), bis 8 MiB."),
+    )
+    platform = forms.ModelChoiceField(
+        label=_("Plattform, auf der gemessen wurde"), queryset=PlatformProfile.objects.none(), required=False
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["platform"]
+        assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 - declared above
+        field.queryset = PlatformProfile.objects.filter(is_existing=True)
+
+    @property
+    def measures_here(self) -> bool:
+        """Whether no file was handed in, so that the measuring command runs."""
+        return not self.cleaned_data.get("file")
+
+    def clean_file(self) -> Any:
+        """Refuse a file above the limit before it is read, and keep only the last part of its name."""
+        upload = self.cleaned_data.get("file")
+        if upload:
+            if upload.size > MAX_FILE_BYTES:
+                raise forms.ValidationError(_("Die Datei ist größer als 8 MiB."))
+            upload.name = upload.name.replace("\\", "/").rsplit("/", 1)[-1][:120]
+        return upload
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for the platform when a file is there: a file does not know where it comes from."""
+        values = super().clean() or {}
+        if values.get("file") and not values.get("platform"):
+            self.add_error("platform", _("Bitte nennen Sie die Plattform, auf der die Datei gemessen wurde."))
+        return values
+
+
+def own_machine() -> PlatformProfile:
+    """Return the profile of this machine."""
+    return PlatformProfile.objects.get(kind=PlatformKind.DEVELOPMENT_MACHINE)
+
+
+class TargetForm(forms.Form):
+    """Which emulated machine; one field."""
+
+    platform = forms.ModelChoiceField(
+        label=_("Zielmaschine"), queryset=PlatformProfile.objects.none(), empty_label=None, widget=forms.RadioSelect
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["platform"]
+        assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 - declared above
+        field.queryset = PlatformProfile.objects.filter(is_emulated=True, key__in=catalog.MACHINE_OF_PROFILE)

@@ -1,0 +1,19 @@
+"""The one error of the workload graph."""
+
+from __future__ import annotations
+
+
+class GraphError(ValueError):
+    """A model text or a graph breaks a rule.
+
+    code: stable name of the rule; position: where ("layer 2", "node 3 (matmul)", "character 5");
+    expected and got: the two sides of the rule; message_de: one German sentence for people.
+    """
+
+    def __init__(self, code: str, *, position: str, expected: str, got: str, message_de: str) -> None:
+        super().__init__(f"{code} at {position}: expected {expected}, got {got}")
+        self.code = code
+        self.position = position
+        self.expected = expected
+        self.got = got
+        self.message_de = message_de

@@ -1,0 +1,14 @@
+"""Screens 4 and 5, and the page of a run."""
+
+from django.urls import path
+
+from pilots import views
+
+urlpatterns = [
+    path("<uuid:workload_id>/vergleichsbasis/", views.baseline, name="pilot_baseline"),
+    path("<uuid:workload_id>/emulation/", views.target, name="pilot_target"),
+    path("laeufe/<uuid:run_id>/", views.run, name="run"),
+    path("laeufe/<uuid:run_id>/fortschritt/", views.run_progress, name="run_progress"),
+    path("laeufe/<uuid:run_id>/abbrechen/", views.cancel, name="run_cancel"),
+    path("laeufe/<uuid:run_id>/karte.png", views.run_map, name="run_map"),
+]

@@ -1,0 +1,147 @@
+"""Screens 4 (Vergleichsbasis) and 5 (Emulation), and the page of a run. Views hold no rule."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from pilots import catalog, pages, selectors
+from pilots.choices import RunRole
+from pilots.forms import BaselineForm, TargetForm, own_machine
+from pilots.models import Run
+from pilots.services import results, runs
+from pilots.services.results import ImportedFile
+from qms.core import heatmap
+from qms.core.errors import NotVisible, Refusal
+from qms.web.answers import account, done, submit
+from qms.web.workload_views import workload_crumbs
+from qms.workloads import selectors as workloads
+from qms.workloads.models import Workload
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def baseline(request: HttpRequest, workload_id: UUID) -> HttpResponse:
+    """Screen 4: measure on this machine, or hand in a benchmark file."""
+    actor = account(request)
+    workload = workloads.get(workload_id, actor=actor)
+    form = BaselineForm(request.POST or None, request.FILES or None)
+
+    def command() -> HttpResponse:
+        if form.measures_here:
+            run = runs.start_baseline(actor=actor, workload_id=workload_id, platform_id=own_machine().pk)
+        else:
+            upload, platform = form.cleaned_data["file"], form.cleaned_data["platform"]
+            file = ImportedFile(upload.read(), upload.name)
+            run = results.import_baseline(
+                actor=actor, workload_id=workload_id, platform_id=platform.pk, file=file
+            )
+        messages.success(request, _("Die Vergleichsbasis ist angelegt."))
+        return done(request, run, reverse("run", args=[run.pk]))
+
+    def page() -> HttpResponse:
+        context = _context(workload, _("Vergleichsbasis"), RunRole.BASELINE) | {"form": form}
+        return render(request, "pilots/baseline.html", context)
+
+    return submit(request, form, command, page) if request.method == "POST" else page()
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def target(request: HttpRequest, workload_id: UUID) -> HttpResponse:
+    """Screen 5: choose the machine and start; the start freezes targets and abort criteria."""
+    actor = account(request)
+    workload = workloads.get(workload_id, actor=actor)
+    form = TargetForm(request.POST or None)
+
+    def command() -> HttpResponse:
+        platform = form.cleaned_data["platform"]
+        run = runs.start_target(actor=actor, workload_id=workload_id, platform_id=platform.pk)
+        messages.success(request, _("Die Emulation ist gestartet."))
+        return done(request, run, reverse("run", args=[run.pk]))
+
+    def page() -> HttpResponse:
+        context = _context(workload, _("Emulation"), RunRole.TARGET)
+        context |= {"form": form, "blocker": _blocker(workload)}
+        return render(request, "pilots/target.html", context)
+
+    return submit(request, form, command, page) if request.method == "POST" else page()
+
+
+@login_required
+@require_GET
+def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """One run: progress while it lasts, then values, curve, map, listing."""
+    found = selectors.get(run_id, actor=account(request))
+    return render(request, "pilots/run.html", _run_context(found))
+
+
+@login_required
+@require_GET
+def run_progress(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """The progress part alone, asked for every two seconds; reloads the page once the run has ended."""
+    found = selectors.get(run_id, actor=account(request))
+    response = render(request, "components/progress.html", pages.progress_of(found))
+    if found.exit_state:
+        response["HX-Refresh"] = "true"
+    return response
+
+
+@login_required
+@require_POST
+def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Ask for the end of a run."""
+    found = runs.cancel_run(actor=account(request), run_id=run_id)
+    messages.success(request, _("Der Abbruch ist angefordert."))
+    return done(request, found, reverse("run", args=[found.pk]))
+
+
+@login_required
+@require_GET
+def run_map(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """The wafer map of a target run: SRAM use per field, as PNG."""
+    found = selectors.get(run_id, actor=account(request))
+    if found.role != RunRole.TARGET or not found.exit_state:
+        raise NotVisible(_("Diese Karte gibt es nicht."))
+    png = heatmap.heatmap_png(catalog.sram_map(found.platform.key, found.parameters), view=heatmap.View.MAXIMUM)
+    return HttpResponse(png, content_type="image/png")
+
+
+def _context(workload: Workload, title: str, role: RunRole) -> dict[str, Any]:
+    return {
+        "workload": workload,
+        "crumbs": [*workload_crumbs(workload), {"label": title, "url": ""}],
+        "latest": selectors.latest(workload, role.value),
+    }
+
+
+def _blocker(workload: Workload) -> Refusal | None:
+    """Return why a run cannot start yet, so that the page says so before the button does."""
+    try:
+        runs.check_target_start(workload)
+    except Refusal as refusal:
+        return refusal
+    return None
+
+
+def _run_context(found: Run) -> dict[str, Any]:
+    return {
+        "run": found,
+        "workload": found.workload,
+        "crumbs": [*workload_crumbs(found.workload), {"label": str(RunRole(found.role).label), "url": ""}],
+        "metrics": pages.metrics_of(found),
+        "progress": pages.progress_of(found),
+        "chart": pages.latency_chart(found),
+        "notices": pages.notices_of(found),
+        "summary": found.summary,
+        "cv": pages.spread_of(found),
+        "map": pages.map_of(found),
+    }

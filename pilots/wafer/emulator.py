@@ -1,0 +1,216 @@
+"""One emulated run: compile, predict, compute, check, and say honestly what the figures are worth.
+
+Times are model time of a hardware model with open research kernels; outputs are "mit Emulatornumerik berechnet".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from pilots.graph.ir import Array, Graph, Weights, array_sha256, graph_signature, model_digest
+from pilots.graph.mlp import input_samples
+from pilots.graph.spec import verify as verify_graph
+from pilots.wafer import functional, plausibility
+from pilots.wafer.compiler import ALL_KERNELS, OpMatch, compile_graph, match
+from pilots.wafer.kernels import CALIBRATION_SHA256
+from pilots.wafer.machine import Machine
+from pilots.wafer.predict import Prediction, Span, predict
+from pilots.wafer.program import Kernel, Program, pe_bytes
+from qms.core import canonical
+from qms.core.values import Assurance, Axes, Calibration, Interval, Metric, Origin, Provenance, Unit, rounded
+
+EMULATOR_VERSION: Final = "0.1.0"
+NUMERICS_NOTE: Final = "mit Emulatornumerik berechnet"
+CALIBRATION_NOTE: Final = (
+    "Hardwaremodell mit offenen Forschungskernen, kalibriert an 34 veröffentlichten SUMMA-Läufen auf der WSE-2; "
+    "nicht die Software des Herstellers."
+)
+DETERMINISM_NOTE: Final = "deterministisch: alle Perzentile gleich"
+ENERGY_NOTE: Final = "Leistungsangabe des Herstellers × Modellzeit, nicht gemessen"
+AXES: Final = Axes(Provenance.EMULATED, Assurance.SIGNED_BY_COMMAND, Origin.OWN)
+
+
+@dataclass(frozen=True, slots=True)
+class EmulationResult:
+    """Everything a run yields. `validity` is GUELTIG or UNGUELTIG (EM-11); `manifest` allows the replay."""
+
+    outputs: Array
+    metrics: tuple[Metric, ...]
+    program: Program
+    prediction: Prediction
+    op_coverage: tuple[OpMatch, ...]
+    checks: tuple[plausibility.Check, ...]
+    validity: str
+    result_digest: str
+    manifest: dict[str, Any]
+
+    @property
+    def manifest_sha256(self) -> str:
+        """Digest of the canonical manifest."""
+        return canonical.digest(self.manifest)
+
+
+def run(
+    graph: Graph,
+    weights: Weights,
+    *,
+    inputs_seed: int,
+    batch: int,
+    machine: Machine,
+    kernels: tuple[Kernel, ...] = ALL_KERNELS,
+    checkpoint: Mapping[str, Any] | None = None,
+    on_progress: functional.Progress | None = None,
+    on_checkpoint: functional.Save | None = None,
+    check_cancelled: functional.Cancel | None = None,
+) -> EmulationResult:
+    """Run `batch` seeded samples through the graph on an emulated machine.
+
+    Raises GraphError, UnsupportedOps, DoesNotFit, RequestError, CheckpointError; whatever check_cancelled raises
+    passes through. The result does not depend on interruptions.
+    """
+    verify_graph(graph, weights)
+    program = compile_graph(graph, machine, batch=batch, kernels=kernels)
+    prediction = predict(program, machine, batch=batch)
+    inputs = input_samples(graph, inputs_seed=inputs_seed, batch=batch)
+    computed = functional.run(
+        program,
+        weights,
+        inputs,
+        checkpoint=checkpoint,
+        on_progress=on_progress,
+        on_checkpoint=on_checkpoint,
+        check_cancelled=check_cancelled,
+    )
+    checks = plausibility.check(program, machine, prediction)
+    manifest = _manifest(
+        graph,
+        program,
+        machine,
+        prediction,
+        inputs=inputs,
+        inputs_seed=inputs_seed,
+        kernels=kernels,
+        outputs=computed.outputs,
+    )
+    return EmulationResult(
+        outputs=computed.outputs,
+        metrics=_metrics(prediction, batch, computed.non_finite_samples),
+        program=program,
+        prediction=prediction,
+        op_coverage=coverage(graph, program),
+        checks=checks,
+        validity="GUELTIG" if all(item.holds for item in checks) else "UNGUELTIG",
+        result_digest=manifest["result_digest"],
+        manifest=manifest,
+    )
+
+
+def coverage(graph: Graph, program: Program) -> tuple[OpMatch, ...]:
+    """Return every operation of the graph with the kernel that runs it in this program."""
+    stages = iter(program.stages)
+    return tuple(
+        replace(item, kernel=next(stages).kernel.value if item.kernel == "product" else item.kernel.upper())
+        for item in match(graph)[1]
+    )
+
+
+def pe_maps(program: Program, machine: Machine) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
+    """Return per element (row, column) the SRAM high-water mark in bytes and the share of a request it computes."""
+    shape = (machine.height_pes.value, machine.width_pes.value)
+    memory = np.zeros(shape, dtype=np.int32)
+    busy = np.zeros(shape, dtype=np.float32)
+    prediction = predict(program, machine, batch=program.micro_batch)
+    total = sum(cost.cycles for cost in prediction.stages)
+    for stage, cost in zip(program.stages, prediction.stages, strict=True):
+        area = (
+            slice(stage.rect.y, stage.rect.y + stage.rect.height),
+            slice(stage.rect.x, stage.rect.x + stage.rect.width),
+        )
+        memory[area] = pe_bytes(stage, program, machine)
+        busy[area] = dict(cost.terms)["compute"] / total
+    return memory, busy
+
+
+def _manifest(
+    graph: Graph,
+    program: Program,
+    machine: Machine,
+    prediction: Prediction,
+    *,
+    inputs: Array,
+    inputs_seed: int,
+    kernels: tuple[Kernel, ...],
+    outputs: Array,
+) -> dict[str, Any]:
+    result = {
+        "outputs_sha256": array_sha256(outputs),
+        "shape": list(outputs.shape),
+        "dtype": outputs.dtype.name,
+    }
+    manifest: dict[str, Any] = {
+        "format": "wafer-manifest-1",
+        "emulator_version": EMULATOR_VERSION,
+        "calibration_sha256": CALIBRATION_SHA256,
+        "machine": {"id": machine.id, "sha256": machine.sha256()},
+        "model": dict(graph.recipe),
+        "model_digest": model_digest(graph),
+        "graph_signature": graph_signature(graph),
+        "kernels": sorted(item.value for item in kernels),
+        "program_digest": program.digest(),
+        "inputs": {"seed": inputs_seed, "batch": prediction.batch, "sha256": array_sha256(inputs)},
+        "prediction": prediction.to_json(),
+        "result": result,
+    }
+    digested = {key: manifest[key] for key in ("program_digest", "inputs", "prediction", "result")}
+    return manifest | {"result_digest": canonical.digest(digested)}
+
+
+def _metrics(prediction: Prediction, batch: int, failed: int) -> tuple[Metric, ...]:
+    seconds, state = prediction.request_seconds, prediction.calibration
+    rate = Span(batch / seconds.value, batch / seconds.upper, batch / seconds.lower)
+    milliseconds = Span(seconds.value * 1e3, seconds.lower * 1e3, seconds.upper * 1e3)
+    joules = prediction.request_joules
+    per_sample = Span(joules.value / batch, joules.lower / batch, joules.upper / batch)
+    resident = float(prediction.resident_bytes)
+    memory = Span(resident, resident, float(prediction.resident_upper_bytes))
+    errors = Span(failed / batch, failed / batch, failed / batch)
+    latency = tuple(
+        _metric(
+            "e2e_latency_ms",
+            milliseconds,
+            Unit.MILLISECONDS,
+            state,
+            note=DETERMINISM_NOTE,
+            percentile=percentile,
+        )
+        for percentile in ("p50", "p95", "p99")
+    )
+    return (
+        _metric("throughput_samples_s", rate, Unit.SAMPLES_PER_SECOND, state, note=CALIBRATION_NOTE),
+        *latency,
+        _metric("peak_memory_bytes", memory, Unit.BYTES, state, note=CALIBRATION_NOTE),
+        _metric("error_rate", errors, Unit.RATIO, state, note=NUMERICS_NOTE),
+        _metric("energy_joules_per_sample", per_sample, Unit.JOULES, state, note=ENERGY_NOTE),
+    )
+
+
+def _metric(
+    key: str, span: Span, unit: Unit, calibration: Calibration, *, note: str, percentile: str | None = None
+) -> Metric:
+    digits = 12 if unit is Unit.BYTES else 6
+    return Metric(
+        key=key,
+        value=rounded(span.value, digits),
+        unit=unit,
+        axes=AXES,
+        n=1 if percentile else None,
+        percentile=percentile,
+        interval=Interval(rounded(span.lower, digits), rounded(span.upper, digits)),
+        calibration=calibration,
+        note=note,
+    )

@@ -1,0 +1,69 @@
+"""Functional equivalence of two outputs (POL-06): max |delta| <= rtol * max |reference|, 16 bit also by direction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, sqrt
+from typing import Any, Final
+
+import numpy as np
+
+from pilots.graph.ir import Array
+from qms.core.values import decimal_text, rounded
+
+MIN_COSINE_16_BIT: Final = 0.999  # POL-06
+DEFAULT_RTOL: Final = {"float32": 1e-5, "float16": 1e-2}  # POL-06
+
+
+@dataclass(frozen=True, slots=True)
+class OutputComparison:
+    """One output compared: largest deviation, largest reference value, cosine; `within` is the verdict.
+
+    A NaN or an infinity on either side makes the verdict False and the figures None.
+    """
+
+    name: str
+    dtype: str
+    max_abs_delta: float | None
+    max_abs_reference: float | None
+    rtol: float
+    cosine: float | None
+    within: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row of the evidence file; decimals are strings."""
+        return {
+            "name": self.name,
+            "dtype": self.dtype,
+            "max_abs_delta": _text(self.max_abs_delta),
+            "max_abs_reference": _text(self.max_abs_reference),
+            "rtol": _text(self.rtol),
+            "cosine": _text(self.cosine),
+            "within": self.within,
+        }
+
+
+def compare(name: str, actual: Array, reference: Array, *, rtol: float) -> OutputComparison:
+    """Compare one output with its reference; raises ValueError if the shapes differ."""
+    if actual.shape != reference.shape:
+        raise ValueError(f"output {name}: expected shape {reference.shape}, got {actual.shape}")
+    dtype = actual.dtype.name
+    left, right = actual.astype(np.float64), reference.astype(np.float64)
+    if not (np.isfinite(left).all() and np.isfinite(right).all()):
+        return OutputComparison(name, dtype, None, None, rtol, None, within=False)
+    delta = float(np.max(np.abs(left - right), initial=0.0))
+    largest = float(np.max(np.abs(right), initial=0.0))
+    cosine = _cosine(left, right)
+    within = delta <= rtol * largest and (dtype != "float16" or cosine >= MIN_COSINE_16_BIT)
+    return OutputComparison(name, dtype, delta, largest, rtol, cosine, within)
+
+
+def _cosine(left: Array, right: Array) -> float:
+    sizes = sqrt(float(np.sum(left * left))) * sqrt(float(np.sum(right * right)))
+    if sizes == 0.0:
+        return 1.0 if np.array_equal(left, right) else 0.0
+    return float(np.sum(left * right)) / sizes
+
+
+def _text(value: float | None) -> str | None:
+    return None if value is None or not isfinite(value) else decimal_text(rounded(value, 9))

@@ -1,0 +1,72 @@
+"""Facts of an emulated run as the evidence files EV-04, EV-06 and EV-16 hold them. Ids and times come from the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pilots.wafer.emulator import CALIBRATION_NOTE, EMULATOR_VERSION, NUMERICS_NOTE, EmulationResult
+from pilots.wafer.equivalence import OutputComparison
+from pilots.wafer.machine import Machine
+
+
+def ev04(
+    result: EmulationResult,
+    machine: Machine,
+    *,
+    run_id: str,
+    platform: Mapping[str, Any],
+    fingerprint: str,
+    criteria_sha256: str,
+    started_at: str,
+    replay: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the target metrics (EV-04); `replay` is {"digest", "equal"} once the run has been computed again."""
+    facts: dict[str, Any] = {
+        "type": "EV-04",
+        "run_id": run_id,
+        "role": "ZIEL",
+        "source": "EMULATOR",
+        "platform": dict(platform),
+        "fingerprint": fingerprint,
+        "model_digest": result.manifest["model_digest"],
+        "metrics": [item.to_json() for item in result.metrics],
+        "mode": "RESIDENT",
+        "peak_sram_bytes": result.prediction.resident_bytes,
+        "sram_capacity_bytes": machine.sram_bytes,
+        "off_wafer_bytes": result.prediction.off_wafer_bytes,
+        "unsupported_ops": [item.op for item in result.op_coverage if not item.kernel],
+        "op_coverage": [{"op": item.op, "kernel": item.kernel} for item in result.op_coverage],
+        "result_digest": result.result_digest,
+        "criteria_sha256": criteria_sha256,
+        "started_at": started_at,
+        "machine_sha256": machine.sha256(),
+        "program_digest": result.program.digest(),
+        "emulator_version": EMULATOR_VERSION,
+        "calibration_note": CALIBRATION_NOTE,
+        "validity": result.validity,
+        "plausibility": [item.to_json() for item in result.checks],
+    }
+    return facts if replay is None else facts | {"replay": dict(replay)}
+
+
+def ev06(comparisons: Sequence[OutputComparison], *, run_id: str) -> dict[str, Any]:
+    """Return the numeric equivalence proof (EV-06) with the note of EM-06."""
+    return {
+        "type": "EV-06",
+        "run_id": run_id,
+        "outputs": [item.to_json() for item in comparisons],
+        "note": NUMERICS_NOTE,
+    }
+
+
+def ev16(result: EmulationResult, *, run_id: str, fingerprint: str, criteria_sha256: str) -> dict[str, Any]:
+    """Return the run manifest as evidence (EV-16)."""
+    return {
+        "type": "EV-16",
+        "run_id": run_id,
+        "manifest": result.manifest,
+        "manifest_sha256": result.manifest_sha256,
+        "fingerprint": fingerprint,
+        "criteria_sha256": criteria_sha256,
+    }

@@ -1,0 +1,16 @@
+"""Wiring of the package."""
+
+from importlib import import_module
+
+from django.apps import AppConfig
+
+
+class ApprovalsConfig(AppConfig):
+    """Django app `approvals`."""
+
+    name = "qms.approvals"
+    label = "approvals"
+
+    def ready(self) -> None:
+        """Register the triggers that repeat segregation of duties."""
+        import_module("qms.approvals.triggers").register()

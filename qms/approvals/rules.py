@@ -1,0 +1,176 @@
+"""Pure checks of requests, votes and decisions; each refusal names its rule and the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from django.utils.translation import gettext as _
+
+from qms.approvals.choices import ApprovalType, Decision, Meaning, VoteValue
+from qms.core.errors import CriterionNotMet, WrongState
+from qms.gates.engine import GateReport
+from qms.gates.policy import Policy
+from qms.workloads.choices import WorkloadStatus
+
+
+class HasStatus(Protocol):
+    """Anything with a workload status; the model fits."""
+
+    status: str
+
+
+_MEANINGS: dict[Decision, Meaning] = {
+    Decision.APPROVE: Meaning.APPROVED,
+    Decision.APPROVE_WITH_CONDITIONS: Meaning.CONDITIONALLY_APPROVED,
+    Decision.REJECT: Meaning.REJECTED,
+}
+
+
+def check_type_allowed(
+    approval_type: ApprovalType,
+    workload: HasStatus,
+    *,
+    decisive_measured: bool = False,
+    pilot_completed: bool = False,
+    active_production: bool = False,
+) -> None:
+    """Raise unless the type may be requested for the workload (guard of T-01, G7-8).
+
+    decisive_measured: decisive target metrics are GEMESSEN; active_production: there is an active R approval.
+    P and V ask nothing here: what a draft lacks is named by G0.
+    """
+    if workload.status == WorkloadStatus.DECOMMISSIONED:
+        message = _("Für einen stillgelegten Workload gibt es keinen neuen Antrag (T-01).")
+        raise WrongState(message, id="T-01", next_step=_("Einen neuen Workload anlegen."))
+    if approval_type is ApprovalType.PRODUCTION:
+        _check_production(decisive_measured, pilot_completed)
+    if approval_type is ApprovalType.CAPACITY and not active_production:
+        _refuse(
+            _("Kapazitätsfreigabe nicht möglich: Es gibt keine aktive Produktionsfreigabe (G7-8)."),
+            "G7-8",
+            _("Zuerst die Produktionsfreigabe erlangen."),
+        )
+
+
+def _check_production(decisive_measured: bool, pilot_completed: bool) -> None:
+    if not decisive_measured:
+        _refuse(
+            _("Produktionsfreigabe nicht möglich: maßgebliche Zielwerte sind emuliert (G7-8)."),
+            "G7-8",
+            _("Pilot mit gemessenen Werten."),
+        )
+    if not pilot_completed:
+        _refuse(
+            _("Produktionsfreigabe nicht möglich: Der Pilot ist nicht abgeschlossen (G7-1)."),
+            "G7-1",
+            _("Den Piloten abschließen."),
+        )
+
+
+def _refuse(message: str, criterion: str, next_step: str) -> None:
+    raise CriterionNotMet(message, id=criterion, code="EINREICHUNG_VERWEIGERT", next_step=next_step)
+
+
+def check_submittable(report: GateReport) -> None:
+    """Raise CriterionNotMet naming the first open NW criterion of G0 (T-01)."""
+    for item in report.blocking_submission():
+        message = _("Einreichen nicht möglich: %(reason)s") % {"reason": item.reason_de}
+        _refuse(message, item.row.id, item.row.how_de)
+
+
+def check_answers(
+    answers: Iterable[tuple[str, VoteValue, str]], *, expected: Sequence[str] | None = None
+) -> None:
+    """Raise CriterionNotMet (G7-2) unless each expected subject has one value, with a reason unless it agrees."""
+    given = list(answers)
+    codes = [subject for subject, _value, _reason in given]
+    if len(set(codes)) != len(codes) or (expected is not None and set(codes) != set(expected)):
+        message = _("Bitte beantworten Sie jedes Thema genau einmal (G7-2).")
+        raise CriterionNotMet(message, id="G7-2", next_step=_("Die offenen Themen beantworten."))
+    if not given:
+        message = _("Die Mitzeichnung hat keine Antwort (G7-2).")
+        raise CriterionNotMet(message, id="G7-2", next_step=_("Die offenen Themen beantworten."))
+    for _subject, value, reason in given:
+        if value is not VoteValue.AGREE and not reason.strip():
+            message = _("Ablehnung und Auflage brauchen eine Begründung (G7-2).")
+            raise CriterionNotMet(message, id="G7-2", next_step=_("Begründung eintragen."))
+
+
+def overall_vote(values: Iterable[VoteValue]) -> VoteValue:
+    """Return the value of the whole vote: the strictest of its subjects; raises ValueError for none."""
+    found = set(values)
+    for value in (VoteValue.REFUSE, VoteValue.AGREE_WITH_CONDITION, VoteValue.AGREE):
+        if value in found:
+            return value
+    raise ValueError("expected at least one vote value, got none")
+
+
+def check_votes_complete(report: GateReport) -> None:
+    """Raise CriterionNotMet (G7-2) unless votes and opinions are complete in an evaluated decision report."""
+    found = report.result("G7-2")
+    if found.blocks:
+        raise CriterionNotMet(found.reason_de, id="G7-2", next_step=found.row.how_de)
+
+
+def check_meaning(meaning: Meaning | None, allowed: Iterable[Meaning] | None = None) -> None:
+    """Raise CriterionNotMet (G7-10) unless a meaning was chosen that fits the act."""
+    if meaning is None:
+        message = _("Bitte wählen Sie die Bedeutung Ihrer Unterschrift (G7-10).")
+        raise CriterionNotMet(message, id="G7-10", next_step=_("Bedeutung wählen."))
+    if allowed is not None and meaning not in set(allowed):
+        message = _("Diese Bedeutung passt nicht zu dieser Handlung (G7-10).")
+        raise CriterionNotMet(message, id="G7-10", next_step=_("Bedeutung wählen, die zur Handlung passt."))
+
+
+def check_decision(
+    decision: Decision, *, reason: str, meaning: Meaning | None, alternative: str = ""
+) -> None:
+    """Raise CriterionNotMet unless the decision has a reason, its own meaning and, if a no, an alternative (T-10)."""
+    if not reason.strip():
+        message = _("Bitte begründen Sie die Entscheidung; die Begründung steht im signierten Dokument.")
+        raise CriterionNotMet(message, id="G7-10", next_step=_("Begründung eintragen."))
+    check_meaning(meaning, [_MEANINGS[decision]])
+    if decision is Decision.REJECT and not alternative.strip():
+        message = _("Eine Ablehnung nennt die empfohlene Alternative (T-10).")
+        raise CriterionNotMet(message, id="T-10", next_step=_("Option B oder C nennen."))
+
+
+def check_no_open_criterion(report: GateReport, *, signed: bool = False) -> None:
+    """Raise CriterionNotMet naming what blocks an unconditional approval (T-08); the first one gives the id.
+
+    signed: the act is there and is judged with it (G7-10).
+    """
+    found = report.blocking_signature() if signed else report.blocking_decision()
+    if not found:
+        return
+    names = ", ".join(f"{item.row.title_de} ({item.row.id})" for item in found[:3])
+    if len(found) > 3:
+        names = _("%(names)s und %(count)s weitere") % {"names": names, "count": len(found) - 3}
+    message = _("Freigabe nicht möglich: %(names)s.") % {"names": names}
+    raise CriterionNotMet(
+        message,
+        id=found[0].row.id,
+        next_step=found[0].row.how_de,
+        facts={"criteria": [item.row.id for item in found]},
+    )
+
+
+def check_condition_possible(report: GateReport, criterion_id: str) -> None:
+    """Raise CriterionNotMet if `criterion_id` cannot be replaced by a condition (NW)."""
+    found = report.result(criterion_id)
+    if found.kind.value == "NW":
+        message = _("Bedingte Freigabe nicht möglich: %(id)s kann nicht durch eine Auflage ersetzt werden.")
+        raise CriterionNotMet(message % {"id": criterion_id}, id=criterion_id, next_step=found.row.how_de)
+
+
+def check_validity(
+    policy: Policy, approval_type: ApprovalType, *, valid_from: datetime, valid_until: datetime
+) -> None:
+    """Raise CriterionNotMet (G7-6) unless the validity is positive and within POL-20 (whole days count)."""
+    longest = policy.span("POL-20", approval_type.value)
+    span = valid_until - valid_from
+    if span.total_seconds() <= 0 or span.days > longest.days:
+        message = _("Die Gültigkeit darf höchstens %(days)s Tage betragen (G7-6).") % {"days": longest.days}
+        raise CriterionNotMet(message, id="G7-6", next_step=_("Enddatum vorziehen."))

@@ -1,0 +1,50 @@
+"""What a person is asked to confirm: the statement of the review act and of the decision (signing.md 6.1)."""
+
+from __future__ import annotations
+
+from qms.approvals.choices import Decision
+from qms.approvals.documents import REVIEW_FIELD, meaning_text
+from qms.approvals.models import Approval, DecisionRecord
+from qms.approvals.rules import overall_vote
+from qms.approvals.services.reviews import Review
+from qms.audit.events import AuditKind
+from qms.roles import guards
+from qms.roles.models import User
+from qms.roles.permissions import Permission
+from qms.signing.acts import DigestName
+from qms.signing.ceremony import Statement
+from qms.signing.request import person_field
+
+
+def review_statement(approval: Approval, *, actor: User, review: Review) -> Statement:
+    """Return what the reviewer confirms: the dossier as it is after the act."""
+    role = guards.require(actor=actor, permission=Permission.COMPLETE_REVIEW, workload=approval.workload)
+    return Statement(
+        act=AuditKind.READY_FOR_DECISION.value,
+        document=approval.number,
+        version="1",
+        field=person_field(REVIEW_FIELD),
+        acting_role=role.value,
+        meaning=meaning_text(review.meaning),
+        value=overall_vote([answer.value for answer in review.answers]).value,
+        digest_name=DigestName.DOSSIER,
+        digest=review.dossier_sha256,
+    )
+
+
+def statement_for(frozen: DecisionRecord, *, actor: User) -> Statement:
+    """Return what the approver confirms: the frozen decision record."""
+    approval = frozen.approval
+    role = guards.require(actor=actor, permission=Permission.DECIDE_APPROVAL, workload=approval.workload)
+    position = REVIEW_FIELD + approval.decisions.count() + 1
+    return Statement(
+        act=AuditKind.ACT_RECORDED.value,
+        document=approval.number,
+        version="1",
+        field=person_field(position),
+        acting_role=role.value,
+        meaning=meaning_text(frozen.meaning),
+        value=Decision(frozen.decision).value,
+        digest_name=DigestName.DECISION,
+        digest=frozen.sha256,
+    )

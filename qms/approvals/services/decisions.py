@@ -1,0 +1,198 @@
+"""Freezing the wording of a decision and taking it under the approver's own key (T-08, T-10)."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from qms.approvals import documents, dossier, mails, rules, selectors, transitions
+from qms.approvals.choices import ApprovalStatus, ApprovalType, Decision, SignatureMethod
+from qms.approvals.documents import Wording
+from qms.approvals.mails import Occasion
+from qms.approvals.models import Approval, ApprovalDecision, DecisionRecord
+from qms.approvals.transitions import Trigger
+from qms.audit.events import AuditKind
+from qms.audit.services import audited, record
+from qms.core import clock
+from qms.core.errors import WrongState
+from qms.gates import services as gates
+from qms.gates.facts import SignerFacts
+from qms.roles import guards
+from qms.roles.models import User
+from qms.roles.permissions import Permission
+from qms.roles.roles import Role
+from qms.signing import ceremony
+from qms.signing import services as signing
+from qms.workloads.models import Workload
+
+TRIGGERS = {Decision.APPROVE: Trigger.APPROVE, Decision.REJECT: Trigger.REJECT}
+SETTLED_EVENTS = {Decision.APPROVE: AuditKind.APPROVAL_GRANTED, Decision.REJECT: AuditKind.APPROVAL_REJECTED}
+
+
+@audited
+def prepare_decision(*, actor: User, approval_id: UUID, wording: Wording) -> DecisionRecord:
+    """Freeze the wording of the decision as `entscheidung.json`; its digest is what the approver signs next."""
+    approval = selectors.lock(approval_id, actor=actor)
+    role = _check_may_decide(approval, actor, wording.decision)
+    built = dossier.check_current(approval)
+    rules.check_decision(
+        wording.decision, reason=wording.reason, meaning=wording.meaning, alternative=wording.alternative
+    )
+    now = clock.now()
+    if wording.decision is Decision.APPROVE:
+        facts = documents.decision_facts(approval, built, actor=actor, at=now)
+        rules.check_no_open_criterion(gates.evaluate_decision(facts))
+    content = documents.decision_json(approval, built, wording, actor=actor, at=now)
+    frozen = DecisionRecord.objects.create(
+        approval=approval,
+        prepared_by=actor.person,
+        decision=wording.decision.value,
+        reason=wording.reason,
+        meaning=wording.meaning.value,
+        alternative=wording.alternative,
+        content=content.text,
+        sha256=content.sha256,
+        created_at=now,
+    )
+    record(
+        AuditKind.DECISION_FROZEN,
+        actor=actor.audit_actor(role),
+        subject=approval,
+        facts={
+            "decision": wording.decision.value,
+            "decision_sha256": frozen.sha256,
+            "dossier_sha256": approval.dossier_sha256,
+        },
+    )
+    return frozen
+
+
+@audited
+def decide_approval(
+    *, actor: User, record_id: UUID, challenge_id: UUID, response: ceremony.Response
+) -> Approval:
+    """Record one approver's signed decision; the last one required settles the approval (T-08, T-10)."""
+    frozen = DecisionRecord.objects.filter(pk=record_id).first()
+    approval = selectors.lock(frozen.approval_id if frozen else record_id, actor=actor)
+    if frozen is None:
+        raise dossier.stale()
+    decision = Decision(frozen.decision)
+    role = _check_may_decide(approval, actor, decision)
+    built = dossier.check_current(approval)
+    if documents.parsed(frozen)["dossier_sha256"] != approval.dossier_sha256:
+        raise dossier.stale()
+    act = ceremony.complete(actor=actor, challenge_id=challenge_id, response=response, digest=frozen.sha256)
+    if decision is Decision.APPROVE:
+        signer = _signer(frozen, act)
+        facts = documents.decision_facts(approval, built, actor=actor, at=clock.now(), signer=signer)
+        rules.check_no_open_criterion(gates.evaluate_decision(facts), signed=True)
+    _store_decision(approval, frozen, actor, role, act)
+    as_actor = actor.audit_actor(role)
+    record(
+        AuditKind.ACT_RECORDED,
+        actor=as_actor,
+        subject=approval,
+        facts={"decision_sha256": frozen.sha256, "method": act.method.value},
+        refs=[act.record_sha256],
+    )
+    required = gates.votes_required(approval.workload, ApprovalType(approval.type)).approvers
+    if approval.decisions.filter(decision_sha256=frozen.sha256).count() >= required:
+        _settle(approval, frozen, built, actor, role)
+    return approval
+
+
+@audited
+def request_document(*, actor: User, approval_id: UUID) -> Approval:
+    """Ask for the signed document again after sealing failed (P32); without a decision there is none (G7-9)."""
+    approval = selectors.lock(approval_id, actor=actor)
+    role = guards.require(actor=actor, permission=Permission.SEAL_DOCUMENT, workload=approval.workload)
+    if approval.decided_at is None:
+        raise WrongState(
+            _("Kein Freigabedokument ohne Entscheidung. Verfügbar: Gate-Bericht (G7-9)."),
+            id="G7-9",
+            code="DOKUMENT_VERWEIGERT",
+            next_step=_("Der Gate-Bericht steht auf der Seite des Antrags."),
+        )
+    signing.repeat_sealing(actor=actor.audit_actor(role), subject_id=approval.pk)
+    return approval
+
+
+def _check_may_decide(approval: Approval, actor: User, decision: Decision) -> Role:
+    selectors.check_decider(approval, actor)
+    role = guards.require(actor=actor, permission=Permission.DECIDE_APPROVAL, workload=approval.workload)
+    transitions.step(approval.status, TRIGGERS[decision])
+    return role
+
+
+def _signer(frozen: DecisionRecord, act: ceremony.SignedAct) -> SignerFacts:
+    return SignerFacts(
+        method=SignatureMethod(act.method.value),
+        user_verified=True,
+        authenticated_at=clock.now(),
+        bound_sha256=frozen.sha256,
+        expected_sha256=frozen.sha256,
+        meaning=frozen.meaning,
+    )
+
+
+def _store_decision(
+    approval: Approval,
+    frozen: DecisionRecord,
+    actor: User,
+    role: Role,
+    act: ceremony.SignedAct,
+) -> None:
+    workload = approval.workload
+    pilot = getattr(workload, "pilot", None)
+    ApprovalDecision.objects.create(
+        approval=approval,
+        record=frozen,
+        person=actor.person,
+        account=actor,
+        role=role,
+        meaning=frozen.meaning,
+        reason=frozen.reason,
+        act_id=act.record_id,
+        created_at=clock.now(),
+        requester=approval.requester,
+        owner=workload.owner,
+        deputy=workload.deputy,
+        lead=pilot.lead if pilot else None,
+        decision=frozen.decision,
+        decision_sha256=frozen.sha256,
+        reviewer=approval.reviewer,
+    )
+
+
+def _settle(
+    approval: Approval, frozen: DecisionRecord, built: dossier.BuiltDossier, actor: User, role: Role
+) -> None:
+    decision = Decision(frozen.decision)
+    step = transitions.step(approval.status, TRIGGERS[decision])
+    validity = documents.validity_of(frozen)
+    approval.status, approval.decision_sha256, approval.decided_at = step.to, frozen.sha256, clock.now()
+    if approval.status == ApprovalStatus.APPROVED:
+        approval.valid_from, approval.valid_until = validity
+    approval.save()
+    as_actor = actor.audit_actor(role)
+    record(
+        SETTLED_EVENTS[decision],
+        actor=as_actor,
+        subject=approval,
+        facts={"number": approval.number, "decision_sha256": frozen.sha256},
+        private={"reason": frozen.reason},
+    )
+    mirrored = transitions.mirrored_workload_status(approval.type, approval.status)
+    if mirrored:
+        Workload.objects.filter(pk=approval.workload_id).update(status=mirrored)
+        record(
+            AuditKind.WORKLOAD_STATUS_CHANGED,
+            actor=as_actor,
+            subject=approval.workload,
+            after={"status": mirrored},
+        )
+    request = documents.document_request(approval, frozen, built)
+    signing.request_document(actor=as_actor, request=request)
+    people = {approval.requester_id, approval.workload.owner_id, approval.reviewer_id}
+    mails.request_mails(Occasion.DECIDED, approval, [person for person in people if person])

@@ -1,0 +1,135 @@
+"""Handing in and reviewing evidence (P14, P15)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from qms.audit.actors import Actor
+from qms.audit.events import AuditKind
+from qms.audit.services import audited, record
+from qms.core import canonical, clock, store
+from qms.core.errors import WrongState
+from qms.core.values import Assurance, Axes
+from qms.evidence import selectors
+from qms.evidence.choices import EvidenceStatus, EvidenceType
+from qms.evidence.models import EvidenceItem
+from qms.roles import guards
+from qms.roles.models import Person, User
+from qms.roles.permissions import Permission
+from qms.roles.rules import Account, Case, SodAction, check_segregation
+from qms.workloads.models import Workload
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What is handed in: facts in canonical form, axes, producer, and the raw file if a person brought one."""
+
+    workload: Workload
+    type: EvidenceType
+    title: str
+    facts: dict[str, Any]
+    axes: Axes
+    producer: Person
+    measured_at: datetime
+    run_id: UUID | None = None
+    raw: bytes = b""
+    raw_name: str = ""
+
+
+def submit(*, actor: Actor, submission: Submission) -> EvidenceItem:
+    """Store one piece of evidence inside the caller's audited command; a newer item of the type replaces the old."""
+    facts = canonical.dumps(submission.facts)
+    item = EvidenceItem.objects.create(
+        workload=submission.workload,
+        type=submission.type,
+        title=submission.title,
+        run_id=submission.run_id,
+        facts_sha256=store.put(facts),
+        raw_sha256=store.put(submission.raw) if submission.raw else "",
+        raw_name=submission.raw_name,
+        size_bytes=len(submission.raw or facts),
+        provenance=submission.axes.provenance,
+        assurance=submission.axes.assurance,
+        origin=submission.axes.origin,
+        producer=submission.producer,
+        measured_at=submission.measured_at,
+        uploaded_at=clock.now(),
+    )
+    older = EvidenceItem.objects.filter(
+        workload=submission.workload, type=submission.type, replaced_by__isnull=True
+    )
+    older.exclude(pk=item.pk).update(replaced_by=item)
+    record(
+        AuditKind.EVIDENCE_SUBMITTED,
+        actor=actor,
+        subject=item,
+        facts={"type": submission.type.value, "axes": submission.axes.to_json()},
+        refs=item.hashes(),
+    )
+    return item
+
+
+@audited
+def review_evidence(*, actor: User, evidence_id: UUID, accept: bool, compared_with: str, reason: str) -> EvidenceItem:
+    """Accept or reject one piece of evidence; the producer never can (SoD-03, P15)."""
+    item = selectors.lock(evidence_id, actor=actor)
+    check_reviewer(item, actor)
+    role = guards.require(actor=actor, permission=Permission.REVIEW_EVIDENCE, workload=item.workload)
+    if item.status != EvidenceStatus.NEW:
+        raise WrongState(_("Dieser Nachweis ist bereits geprüft."), id="P15")
+    settle(item, actor=actor, as_actor=actor.audit_actor(role), accept=accept, reason=reason)
+    if accept and compared_with:
+        raise_assurance(item, as_actor=actor.audit_actor(role), compared_with=compared_with)
+    return item
+
+
+def check_reviewer(item: EvidenceItem, actor: User) -> None:
+    """Raise SodViolation naming SoD-03 if the actor produced the item."""
+    case = Case(
+        actor=Account(actor.person_id, actor.pk, actor.is_service),
+        producers=frozenset({item.producer_id}),
+    )
+    check_segregation(case, SodAction.REVIEW_EVIDENCE)
+
+
+def settle(item: EvidenceItem, *, actor: User, as_actor: Actor, accept: bool, reason: str = "") -> None:
+    """Write the outcome of a review inside the caller's audited command."""
+    item.status = EvidenceStatus.REVIEWED if accept else EvidenceStatus.REJECTED
+    item.reviewer, item.reviewed_at = actor.person, clock.now()
+    item.save(update_fields=["status", "reviewer", "reviewed_at"])
+    record(
+        AuditKind.EVIDENCE_REVIEWED if accept else AuditKind.EVIDENCE_REJECTED,
+        actor=as_actor,
+        subject=item,
+        facts={"type": item.type},
+        private={"reason": reason} if reason else None,
+        refs=item.hashes(),
+    )
+
+
+def raise_assurance(item: EvidenceItem, *, as_actor: Actor, compared_with: str) -> None:
+    """Note that a second person compared the item with its source (spec 3.7.4); never lowers it."""
+    if Assurance(item.assurance).rank >= Assurance.CROSS_CHECKED.rank:
+        return
+    before, item.assurance = item.assurance, Assurance.CROSS_CHECKED
+    item.save(update_fields=["assurance"])
+    record(
+        AuditKind.ASSURANCE_CHANGED,
+        actor=as_actor,
+        subject=item,
+        before={"assurance": before},
+        after={"assurance": item.assurance.value},
+        private={"compared_with": compared_with},
+    )
+
+
+def mark_tampered(item: EvidenceItem, *, as_actor: Actor) -> None:
+    """Mark an item whose stored file no longer matches its digest, inside the caller's unit (G7-4)."""
+    item.status = EvidenceStatus.TAMPERED
+    item.save(update_fields=["status"])
+    record(AuditKind.EVIDENCE_TAMPERED, actor=as_actor, subject=item, facts={"type": item.type})

@@ -1,0 +1,72 @@
+"""What a rule-set version refuses because it has no criteria for it (EM-13). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from qms.core.errors import CriterionNotMet, Refusal, WrongState
+from qms.gates.choices import ApprovalType
+from qms.gates.rule_sets import RuleSet
+from qms.workloads import levels as level_order
+from qms.workloads.choices import Flag, Level
+
+
+@dataclass(frozen=True, slots=True)
+class Uncovered:
+    """One class, flag or approval type without criteria: its code and the sentence for the person."""
+
+    code: str
+    message: str
+
+
+def uncovered(
+    rule_set: RuleSet,
+    levels: Iterable[Level],
+    flags: Iterable[Flag],
+    approval_type: ApprovalType | None = None,
+) -> tuple[Uncovered, ...]:
+    """Return what the version cannot judge, in the order type, levels, flags; empty means covered."""
+    found: list[Uncovered] = []
+    name = {"rule_set": rule_set.label}
+    if approval_type is not None and approval_type not in rule_set.covers.approval_types:
+        text = _("Das Regelwerk %(rule_set)s hat keine Kriterien für die Art %(type)s (EM-13).")
+        found.append(Uncovered(approval_type.value, text % (name | {"type": approval_type.label})))
+    for level in sorted(set(levels) - set(rule_set.covers.levels), key=level_order.rank):
+        text = _("Das Regelwerk %(rule_set)s hat keine Kriterien für die Stufe %(level)s (EM-13).")
+        found.append(Uncovered(level.value, text % (name | {"level": f"{level.value} {level.label}"})))
+    for flag in level_order.ordered(set(flags) - set(rule_set.covers.flags)):
+        text = _("Das Regelwerk %(rule_set)s hat keine Kriterien für das Kennzeichen %(flag)s (EM-13).")
+        found.append(Uncovered(flag.value, text % (name | {"flag": f"{flag.value} {flag.label}"})))
+    return tuple(found)
+
+
+def submission_refusal(found: tuple[Uncovered, ...]) -> Refusal:
+    """Return the refusal of a submission (422, EM-13)."""
+    return CriterionNotMet(
+        found[0].message,
+        id="EM-13",
+        code="EINREICHUNG_VERWEIGERT",
+        next_step=next_step(),
+        facts={"uncovered": [item.code for item in found]},
+    )
+
+
+def run_refusal(found: tuple[Uncovered, ...]) -> Refusal:
+    """Return the refusal of a run start (409, EM-13)."""
+    return WrongState(
+        found[0].message,
+        id="EM-13",
+        code="LAUF_VERWEIGERT",
+        next_step=next_step(),
+        facts={"uncovered": [item.code for item in found]},
+    )
+
+
+def next_step() -> str:
+    """Return what a person can do about it."""
+    return _(
+        "Daten niedriger einstufbar machen oder auf eine Version des Regelwerks warten, die sie prüfen kann."
+    )

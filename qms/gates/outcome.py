@@ -1,0 +1,85 @@
+"""What a criterion answers, and the registry that ties criterion ids to their functions. Pure.
+
+The texts of an outcome are German whatever language is active: they are hashed with the dossier and printed in
+the signed document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final, TypeAlias
+
+from qms.core.values import decimal_text
+from qms.gates.choices import CriterionResult
+from qms.gates.errors import RuleSetError
+from qms.gates.facts import Facts
+from qms.gates.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Result of one criterion: value found, threshold asked, and the reason as one German sentence."""
+
+    result: CriterionResult
+    value_de: str
+    threshold_de: str
+    reason_de: str
+
+
+Check: TypeAlias = Callable[[Facts, Policy], Outcome]
+
+_REGISTRY: Final[dict[str, Check]] = {}
+
+
+def criterion(criterion_id: str) -> Callable[[Check], Check]:
+    """Register the decorated function as the check of `criterion_id`; raises RuleSetError on a second one."""
+
+    def register(check: Check) -> Check:
+        if criterion_id in _REGISTRY:
+            raise RuleSetError(f"{criterion_id} has two functions")
+        _REGISTRY[criterion_id] = check
+        return check
+
+    return register
+
+
+def registered() -> dict[str, Check]:
+    """Return all checks by criterion id."""
+    return dict(_REGISTRY)
+
+
+def met(value: str, threshold: str, reason: str) -> Outcome:
+    """Return a fulfilled criterion."""
+    return Outcome(CriterionResult.MET, value, threshold, reason)
+
+
+def not_met(value: str, threshold: str, reason: str) -> Outcome:
+    """Return a criterion whose facts are there and do not suffice."""
+    return Outcome(CriterionResult.NOT_MET, value, threshold, reason)
+
+
+def missing(threshold: str, reason: str) -> Outcome:
+    """Return an open criterion: a fact is missing or may not be judged."""
+    return Outcome(CriterionResult.OPEN, "liegt nicht vor", threshold, reason)
+
+
+def not_applicable(reason: str) -> Outcome:
+    """Return a criterion that does not apply; `reason` completes "nicht anwendbar, weil …"."""
+    return Outcome(CriterionResult.NOT_APPLICABLE, "", "", f"Nicht anwendbar, weil {reason}.")
+
+
+def decide(fulfilled: bool, value: str, threshold: str, good: str, bad: str) -> Outcome:
+    """Return a fulfilled or unfulfilled criterion with the sentence that fits."""
+    return met(value, threshold, good) if fulfilled else not_met(value, threshold, bad)
+
+
+def german(value: Decimal) -> str:
+    """Return a number with decimal comma."""
+    return decimal_text(value).replace(".", ",")
+
+
+def percent(share: Decimal) -> str:
+    """Return a share as per cent with decimal comma ("1,8 %")."""
+    return f"{german(share * 100)} %"

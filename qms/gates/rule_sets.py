@@ -1,0 +1,283 @@
+"""Rule sets: data files, schema-checked and cross-checked when loaded (architecture, decision 12). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator
+
+from qms.core import canonical
+from qms.core.coded import localized
+from qms.gates.choices import ApprovalType, CriterionKind, Due
+from qms.gates.errors import RuleSetError
+from qms.gates.policy import Policy
+from qms.roles.matrix import Matrix
+from qms.roles.permissions import Permission
+from qms.roles.roles import Role
+from qms.workloads.choices import Flag, Level
+
+_FOLDER: Final = Path(__file__).parent / "rulesets"
+NEWEST: Final[dict[str, str]] = {"kompakt": "0.1.0", "standard": "0.1.0"}
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One row: what is asked, why, who can close it and how; texts are German, titles also English.
+
+    kinds: NW or W by approval type; who: standard role, read through the role map; due: the step it blocks.
+    """
+
+    id: str
+    gate: str
+    title_de: str
+    question_de: str
+    why_de: str
+    check: str
+    kinds: Mapping[ApprovalType, CriterionKind]
+    who: Role
+    how_de: str
+    evidence: tuple[str, ...]
+    policy: tuple[str, ...]
+    due: Due
+    seeds: tuple[str, ...]
+    row: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """Return the title in the active language."""
+        return localized(self.row, "title")
+
+
+@dataclass(frozen=True)
+class NotChecked:
+    """A criterion of the specification this version cannot judge, with the German reason."""
+
+    id: str
+    gate: str
+    title_de: str
+    applies_to: tuple[ApprovalType, ...]
+    reason_de: str
+    row: Mapping[str, Any]
+
+    @property
+    def title(self) -> str:
+        """Return the title in the active language."""
+        return localized(self.row, "title")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One subject of the single co-signature of `kompakt`; its refusal has the effect of standard_role (4.4)."""
+
+    code: str
+    name_de: str
+    standard_role: Role
+    gates: tuple[str, ...]
+    row: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Return the name in the active language."""
+        return localized(self.row, "name")
+
+
+@dataclass(frozen=True)
+class Covers:
+    """What this version has criteria for (EM-13)."""
+
+    approval_types: tuple[ApprovalType, ...]
+    levels: tuple[Level, ...]
+    flags: tuple[Flag, ...]
+
+
+@dataclass(frozen=True)
+class RuleSet:
+    """One version of a rule set; digest is the SHA-256 of the files it was read from, in canonical form."""
+
+    id: str
+    version: str
+    name_de: str
+    digest: str
+    roles: tuple[Role, ...]
+    role_map: Mapping[Role, Role]
+    min_persons: int
+    permissions: Matrix
+    votes: Mapping[str, Mapping[str, str | int]]
+    subjects: tuple[Subject, ...]
+    review_role: Role
+    signers: tuple[Role, ...]
+    covers: Covers
+    policy: Policy
+    gates: Mapping[str, Mapping[str, Any]]
+    criteria: tuple[Criterion, ...]
+    not_checked: tuple[NotChecked, ...]
+    row: Mapping[str, Any]
+
+    @property
+    def label(self) -> str:
+        """Return the stored name with version, such as "kompakt 0.1.0"."""
+        return f"{self.id} {self.version}"
+
+    def role_name(self, role: Role) -> str:
+        """Return the name this rule set gives to `role`, in the active language."""
+        return localized(self._role_row(role), "name")
+
+    def role_name_de(self, role: Role) -> str:
+        """Return the German name this rule set gives to `role`; for stored texts."""
+        return str(self._role_row(role)["name_de"])
+
+    def mapped(self, role: Role) -> Role:
+        """Return the role that carries the mandate of the standard role `role` here."""
+        return self.role_map.get(role, role)
+
+    def gate_title(self, gate: str) -> str:
+        """Return the title of a gate in the active language."""
+        return localized(self.gates[gate], "title")
+
+    def criterion(self, criterion_id: str) -> Criterion:
+        """Return the row with this id; raises KeyError."""
+        return next(item for item in self.criteria if item.id == criterion_id)
+
+    def criteria_for(self, approval_type: ApprovalType) -> tuple[Criterion, ...]:
+        """Return the rows that apply to the approval type, in order."""
+        return tuple(item for item in self.criteria if approval_type in item.kinds)
+
+    def not_checked_for(self, approval_type: ApprovalType) -> tuple[NotChecked, ...]:
+        """Return what is not checked for the approval type, in order."""
+        return tuple(item for item in self.not_checked if approval_type in item.applies_to)
+
+    def counts(self, approval_type: ApprovalType) -> tuple[int, int]:
+        """Return n and m of "geprüft: n von m Kriterien" (EM-13)."""
+        checked = len(self.criteria_for(approval_type))
+        return checked, checked + len(self.not_checked_for(approval_type))
+
+    def asked_subjects(self) -> tuple[Subject, ...]:
+        """Return the subjects this version has criteria for; the others read "nicht geprüft" (3.19, rule 3)."""
+        present = {item.gate for item in self.criteria}
+        return tuple(subject for subject in self.subjects if present & set(subject.gates))
+
+    def _role_row(self, role: Role) -> Mapping[str, Any]:
+        return next(row for row in self.row["role_names"] if row["role"] == role.value)
+
+
+@cache
+def load(rule_set_id: str, version: str = "") -> RuleSet:
+    """Return a rule set (newest version by default); raises RuleSetError naming file and place."""
+    chosen = version or NEWEST.get(rule_set_id, "")
+    document = _read(f"{rule_set_id}-{chosen}.json", "rule_set")
+    shared = _read(document["criteria"], "criteria")
+    rule_set = _build(document, shared)
+    _check(rule_set)
+    return rule_set
+
+
+def load_all() -> tuple[RuleSet, ...]:
+    """Load the newest version of every rule set; called at start, raises RuleSetError."""
+    return tuple(load(name) for name in NEWEST)
+
+
+def _read(name: str, definition: str) -> dict[str, Any]:
+    path = _FOLDER / name
+    try:
+        document: dict[str, Any] = canonical.loads(path.read_bytes())
+        schema = canonical.loads((_FOLDER / "schema.json").read_bytes())
+    except (OSError, canonical.CanonicalError) as error:
+        raise RuleSetError(f"{name}: {error}") from error
+    validator = Draft202012Validator({**schema, "$ref": f"#/$defs/{definition}"})
+    for problem in sorted(validator.iter_errors(document), key=lambda item: item.json_path):
+        raise RuleSetError(f"{name}: {problem.json_path}: {problem.message}")
+    return document
+
+
+def _build(document: Mapping[str, Any], shared: Mapping[str, Any]) -> RuleSet:
+    try:
+        return RuleSet(
+            id=document["id"],
+            version=document["version"],
+            name_de=document["name_de"],
+            digest=canonical.digest([document, shared]),
+            roles=tuple(Role(code) for code in document["roles"]),
+            role_map={Role(key): Role(value) for key, value in document["role_map"].items()},
+            min_persons=document["min_persons"],
+            permissions=_matrix(document["permissions"]),
+            votes=document["votes"],
+            subjects=tuple(_subject(row) for row in document["subjects"]),
+            review_role=Role(document["review_role"]),
+            signers=tuple(Role(code) for code in document["signers"]),
+            covers=_covers(document["covers"]),
+            policy=Policy(shared["policy"]),
+            gates={row["id"]: row for row in shared["gates"]},
+            criteria=tuple(_criterion(row) for row in shared["criteria"]),
+            not_checked=tuple(_not_checked(row) for row in shared["not_checked"]),
+            row=document,
+        )
+    except (KeyError, ValueError) as error:
+        raise RuleSetError(f"{document['id']} {document['version']}: {error}") from error
+
+
+def _check(rule_set: RuleSet) -> None:
+    ids = [item.id for item in rule_set.criteria] + [item.id for item in rule_set.not_checked]
+    doubled = sorted({item for item in ids if ids.count(item) > 1})
+    problems = [f"{item} stands twice" for item in doubled]
+    for row in rule_set.criteria:
+        problems += [
+            f"{row.id} names unknown {pol}" for pol in row.policy if pol not in rule_set.policy.values
+        ]
+        if row.gate not in rule_set.gates or not row.id.startswith(f"{row.gate}-"):
+            problems.append(f"{row.id} stands in the wrong gate {row.gate}")
+    problems += [f"{row.id} has no reason" for row in rule_set.not_checked if not row.reason_de.strip()]
+    problems += [f"permission {item} is missing" for item in Permission if item not in rule_set.permissions]
+    named = {row["role"] for row in rule_set.row["role_names"]}
+    problems += [f"role {role} has no name" for role in rule_set.roles if role.value not in named]
+    problems += [
+        f"{role} maps to a foreign role" for role in rule_set.role_map.values() if role not in rule_set.roles
+    ]
+    if problems:
+        raise RuleSetError(f"{rule_set.label}: {'; '.join(problems)}")
+
+
+def _matrix(rows: Mapping[str, Mapping[str, list[str]]]) -> Matrix:
+    return {
+        Permission(key): {Role(role): frozenset(letters) for role, letters in row.items()}
+        for key, row in rows.items()
+    }
+
+
+def _subject(row: Mapping[str, Any]) -> Subject:
+    return Subject(row["code"], row["name_de"], Role(row["standard_role"]), tuple(row["gates"]), row)
+
+
+def _covers(row: Mapping[str, Any]) -> Covers:
+    return Covers(
+        tuple(ApprovalType(code) for code in row["approval_types"]),
+        tuple(Level(code) for code in row["levels"]),
+        tuple(Flag(code) for code in row["flags"]),
+    )
+
+
+def _criterion(row: Mapping[str, Any]) -> Criterion:
+    return Criterion(
+        id=row["id"],
+        gate=row["gate"],
+        title_de=row["title_de"],
+        question_de=row["question_de"],
+        why_de=row["why_de"],
+        check=row["check"],
+        kinds={ApprovalType(key): CriterionKind(value) for key, value in row["kind_by_type"].items()},
+        who=Role(row["who"]),
+        how_de=row["how_de"],
+        evidence=tuple(row["evidence"]),
+        policy=tuple(row["policy"]),
+        due=Due(row["due"]),
+        seeds=tuple(row["seeds"]),
+        row=row,
+    )
+
+
+def _not_checked(row: Mapping[str, Any]) -> NotChecked:
+    applies = tuple(ApprovalType(code) for code in row["applies_to"])
+    return NotChecked(row["id"], row["gate"], row["title_de"], applies, row["reason_de"], row)

@@ -1,0 +1,242 @@
+"""From rows and evidence files to the frozen facts the criteria look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+from uuid import UUID
+
+from qms.core import canonical, store
+from qms.evidence.choices import EvidenceType
+from qms.evidence.models import EvidenceItem
+from qms.gates import evidence_facts
+from qms.gates.choices import ApprovalType
+from qms.gates.evidence_facts import BaselineFacts, EquivalenceFacts, EvidenceFormatError, ManifestFacts, TargetFacts
+from qms.gates.facts import (
+    CaseFacts,
+    ClassificationFacts,
+    EvidencePeople,
+    Facts,
+    FreezeFacts,
+    LocationFacts,
+    ObjectClassFacts,
+    PilotFacts,
+    TargetRunFacts,
+    WorkloadFacts,
+)
+from qms.workloads import selectors as workloads
+from qms.workloads.choices import (
+    AbortCategory,
+    AiActRiskClass,
+    AiActRole,
+    Comparator,
+    Criticality,
+    Flag,
+    LeavesEnvironment,
+    Level,
+    Mode,
+    ObjectClass,
+    PilotStatus,
+    ProtectionNeed,
+)
+from qms.workloads.models import Workload
+from qms.workloads.plans import AccessEntry, RetentionEntry
+from qms.workloads.rules import AbortRuleValues, FallbackValues, PilotValues, QualityTargetValues
+from qms.workloads.services import classification
+
+USABLE = ("NEU", "GEPRUEFT")
+_T = TypeVar("_T")
+
+
+def facts_for(
+    workload: Workload,
+    approval_type: ApprovalType,
+    *,
+    at: datetime,
+    items: Sequence[EvidenceItem],
+    reviewer_id: UUID | None = None,
+) -> Facts:
+    """Return the facts of a workload as of `at`; with `reviewer_id`, as if that person had reviewed `items`."""
+    by_type = {item.type: item for item in items}
+    target = _target(by_type)
+    return Facts(
+        approval_type=approval_type,
+        now=at,
+        workload=_workload(workload),
+        classification=_classification(workload),
+        pilot=_pilot(workload),
+        targets=_targets(workload),
+        abort_rules=tuple(
+            AbortRuleValues(AbortCategory(rule.category), rule.text, parsed=True)
+            for rule in workload.abort_criteria.all()
+        ),
+        fallback=_fallback(workload),
+        freeze=FreezeFacts(
+            frozen_at=workload.criteria_frozen_at,
+            frozen_sha256=workload.criteria_sha256,
+            current_sha256=canonical.digest(workloads.criteria(workload)),
+        ),
+        baseline=_baseline(by_type),
+        target=target,
+        equivalence=_equivalence(by_type),
+        manifest=_manifest(by_type),
+        runs=(TargetRunFacts(target.run_id, target.started_at, target.criteria_sha256),) if target else (),
+        evidence=tuple(
+            EvidencePeople(
+                type=item.type,
+                producer=item.producer_id,
+                reviewer=item.reviewer_id or reviewer_id,
+                usable=item.status in USABLE,
+            )
+            for item in items
+        ),
+        case=CaseFacts(
+            lead=_pilot_lead(workload),
+            workers=frozenset({workload.created_by_id, *(item.producer_id for item in items)}),
+            reviewer=reviewer_id,
+        ),
+    )
+
+
+def _workload(workload: Workload) -> WorkloadFacts:
+    return WorkloadFacts(
+        title=workload.title,
+        purpose=workload.purpose,
+        business_process=workload.business_process,
+        criticality=Criticality(workload.criticality) if workload.criticality else None,
+        mode=Mode(workload.mode) if workload.mode else None,
+        model_ref=workload.model_text,
+        model_digest=workload.model_digest,
+        owner=workload.owner_id,
+        owner_active=bool(workload.owner and workload.owner.is_active),
+        owner_accepted_at=workload.owner_accepted_at,
+        deputy=workload.deputy_id,
+        ai_act_role=AiActRole(workload.ai_act_role) if workload.ai_act_role else None,
+        ai_act_risk_class=AiActRiskClass(workload.ai_act_risk_class) if workload.ai_act_risk_class else None,
+    )
+
+
+def _classification(workload: Workload) -> ClassificationFacts:
+    rows = list(workload.classifications.all())
+    confirmed = [row.confirmed_at for row in rows if row.confirmed_at]
+    complete = len(confirmed) == len(ObjectClass)
+    location = getattr(workload, "location", None)
+    return ClassificationFacts(
+        classes=tuple(
+            ObjectClassFacts(
+                object_class=ObjectClass(row.object_class),
+                level=Level(row.level),
+                flags=tuple(Flag(flag) for flag in row.flags),
+                protection_c=ProtectionNeed(row.protection["c"]),
+                protection_i=ProtectionNeed(row.protection["i"]),
+                protection_a=ProtectionNeed(row.protection["a"]),
+                classified_by=row.classified_by_id,
+                confirmed_by=row.confirmed_by_id,
+                confirmed_at=row.confirmed_at,
+            )
+            for row in rows
+        ),
+        log_content=classification.log_content(workload),
+        location=LocationFacts(
+            leaves_own_env=LeavesEnvironment.YES if location.leaves_own_env else LeavesEnvironment.NO,
+            provider=location.provider,
+            region=location.region,
+            country=location.country,
+            third_country=False if not location.leaves_own_env else None,
+        )
+        if location
+        else LocationFacts(),
+        access=tuple(
+            AccessEntry(
+                ObjectClass(row.object_class),
+                tuple(row.access_plan["principals"]),
+                row.access_plan["purpose"],
+                tuple(row.access_plan["provider_roles"]),
+                row.access_plan["provider_answered"],
+            )
+            for row in rows
+            if row.access_plan
+        ),
+        retention=tuple(
+            RetentionEntry(ObjectClass(row.object_class), **row.retention_plan) for row in rows if row.retention_plan
+        ),
+        decided_at=max(confirmed) if complete else None,
+    )
+
+
+def _targets(workload: Workload) -> tuple[QualityTargetValues, ...]:
+    return tuple(
+        QualityTargetValues(
+            id=target.target_id,
+            metric=target.metric,
+            comparator=Comparator(target.comparator),
+            threshold=target.threshold,
+            unit=target.unit,
+            dataset_version=target.dataset_version,
+            confidence_method=target.confidence_method,
+            percentile=target.percentile or None,
+        )
+        for target in workload.quality_targets.all()
+    )
+
+
+def _fallback(workload: Workload) -> FallbackValues | None:
+    fallback = getattr(workload, "fallback", None)
+    if fallback is None:
+        return None
+    return FallbackValues(
+        platform_id=str(fallback.platform_id),
+        is_existing=fallback.platform.is_existing,
+        owner_id=fallback.owner_id,
+        rto_min=fallback.rto_min,
+        steps=fallback.steps,
+    )
+
+
+def _pilot(workload: Workload) -> PilotFacts | None:
+    pilot = getattr(workload, "pilot", None)
+    if pilot is None:
+        return None
+    values = PilotValues(
+        start=pilot.start,
+        end=pilot.end,
+        budget_cap_eur=pilot.budget_cap_eur,
+        scope=pilot.scope,
+        success_measures=(pilot.success_measure,),
+        platform_id=str(pilot.platform_id),
+    )
+    return PilotFacts(values, PilotStatus(pilot.status))
+
+
+def _pilot_lead(workload: Workload) -> UUID | None:
+    pilot = getattr(workload, "pilot", None)
+    return pilot.lead_id if pilot else None
+
+
+def _baseline(by_type: dict[str, EvidenceItem]) -> BaselineFacts | None:
+    item = by_type.get(EvidenceType.BASELINE_REPORT)
+    return _read(item, evidence_facts.baseline_from) if item else None
+
+
+def _target(by_type: dict[str, EvidenceItem]) -> TargetFacts | None:
+    item = by_type.get(EvidenceType.TARGET_REPORT)
+    return _read(item, evidence_facts.target_from) if item else None
+
+
+def _equivalence(by_type: dict[str, EvidenceItem]) -> EquivalenceFacts | None:
+    item = by_type.get(EvidenceType.EQUIVALENCE)
+    return _read(item, evidence_facts.equivalence_from) if item else None
+
+
+def _manifest(by_type: dict[str, EvidenceItem]) -> ManifestFacts | None:
+    item = by_type.get(EvidenceType.LINEAGE)
+    return _read(item, evidence_facts.manifest_from) if item else None
+
+
+def _read(item: EvidenceItem, reader: Callable[[dict[str, Any]], _T]) -> _T | None:
+    """Read one evidence file; a damaged or malformed one counts as not there, G7-4 names it."""
+    try:
+        return reader(item.facts())
+    except (store.StoredFileError, canonical.CanonicalError, EvidenceFormatError):
+        return None

@@ -1,0 +1,50 @@
+"""Which characters the bundled fonts can draw; asked before rendering, since a missing glyph is silent. Django-free."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from qms.signing.errors import GlyphMissing
+
+FONT_FOLDER: Final = Path(__file__).resolve().parent.parent / "web" / "static" / "fonts"
+FONT_FILES: Final = ("IBMPlexSans-Regular.woff2", "IBMPlexSans-SemiBold.woff2")
+_LAYOUT_ONLY: Final = frozenset("\n\u00ad\u200b")
+
+
+@cache
+def drawable() -> frozenset[str]:
+    """Return the characters that every bundled cut can draw."""
+    from fontTools.ttLib import TTFont  # noqa: PLC0415 - heavy, and needed by the rendering job only
+
+    cuts = [set(TTFont(FONT_FOLDER / name)["cmap"].getBestCmap()) for name in FONT_FILES]
+    return frozenset(chr(code) for code in set.intersection(*cuts))
+
+
+def check(text: str) -> None:
+    """Refuse a text with a character the fonts lack; raises GlyphMissing naming it."""
+    for character in text:
+        if character not in _LAYOUT_ONLY and character not in drawable():
+            name = unicodedata.name(character, f"U+{ord(character):04X}")
+            message = f"Das Zeichen „{character}“ kann im Dokument nicht dargestellt werden. ({name})"
+            raise GlyphMissing(message, character)
+
+
+def check_all(value: Any) -> None:
+    """Check every text in a JSON value, keys left out; raises GlyphMissing."""
+    for text in _texts(value):
+        check(text)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)

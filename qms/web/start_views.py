@@ -1,0 +1,30 @@
+"""The page after login: what waits for the person, what waits for others, and the newest workloads."""
+
+from __future__ import annotations
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from qms.roles import guards
+from qms.roles.permissions import Permission
+from qms.web import waiting
+from qms.web.answers import account
+from qms.workloads.models import Workload
+
+RECENT = 5
+
+
+@login_required
+@require_GET
+def start(request: HttpRequest) -> HttpResponse:
+    """Show "Wartet auf mich", "Wartet auf andere" and the newest workloads."""
+    actor = account(request)
+    recent = Workload.objects.visible_to(actor).select_related("owner").order_by("-id")[:RECENT]
+    context = {
+        "waiting": waiting.of(request),
+        "recent": list(recent),
+        "may_create": guards.prefetch(actor).may(Permission.EDIT_WORKLOAD),
+    }
+    return render(request, "start.html", context)

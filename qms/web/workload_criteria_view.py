@@ -1,0 +1,125 @@
+"""Gate criteria as a page lists them: what matters now first, each open one explaining itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from django.urls import reverse
+
+from qms.core import clock
+from qms.evidence import selectors as evidence
+from qms.evidence.models import EvidenceItem
+from qms.gates import services as gates
+from qms.gates.choices import ApprovalType, CriterionKind, CriterionResult, Due
+from qms.gates.engine import CriterionReport, GateReport
+from qms.workloads.models import Workload
+
+# Where a criterion of a gate is closed.
+_PAGES: Final = {
+    "G0": "workload_edit",
+    "G1": "workload_data",
+    "G3": "pilot_baseline",
+    "G4": "pilot_target",
+}
+_TARGET_PAGE: Final = frozenset({"G0-6", "G0-7", "G0-8", "G0-10"})
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionView:
+    """One criterion in the form the component takes; texts come from the rule set."""
+
+    id: str
+    title: str
+    status: str
+    who: str
+    reason: str
+    asked: str = ""
+    why: str = ""
+    value: str = ""
+    threshold: str = ""
+    missing: str = ""
+    closes: str = ""
+    next_step: str = ""
+    next_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CriteriaView:
+    """All criteria of a report, grouped by what they mean to the reader now."""
+
+    now: list[CriterionView]
+    blocks_request: bool
+    later: list[CriterionView]
+    met: list[CriterionView]
+    not_applicable: list[CriterionView]
+    not_checked: list[CriterionView]
+    checked: int
+    total: int
+    rule_set: str
+
+
+def report_for(workload: Workload, items: list[EvidenceItem]) -> GateReport:
+    """Return the gate report of the workload as it stands, for a Vorfreigabe."""
+    return gates.evaluate_dossier(gates.facts_for(workload, ApprovalType.PRELIMINARY, at=clock.now(), items=items))
+
+
+def current_items(workload: Workload) -> list[EvidenceItem]:
+    """Return the evidence that counts, with the people of each item."""
+    return list(evidence.current(workload).select_related("producer", "reviewer"))
+
+
+def grouped(report: GateReport, workload_id: UUID) -> CriteriaView:
+    """Return the criteria of the report in groups."""
+    views = [(item, view(item, workload_id)) for item in report.criteria]
+    open_now = [found for item, found in views if item.blocks and item.row.due is Due.SUBMISSION]
+    later = [found for item, found in views if item.blocks and item.row.due is not Due.SUBMISSION]
+    absent = CriterionResult.NOT_APPLICABLE
+    return CriteriaView(
+        now=_not_met_first(open_now),
+        blocks_request=bool(report.blocking_submission()),
+        later=_not_met_first(later),
+        met=[found for item, found in views if not item.blocks and item.result is not absent],
+        not_applicable=[_reason_only(item) for item in report.criteria if item.result is absent],
+        not_checked=[CriterionView(row.id, row.title, "", "", row.reason_de) for row in report.not_checked],
+        checked=report.checked,
+        total=report.total,
+        rule_set=report.rule_set,
+    )
+
+
+def view(item: CriterionReport, workload_id: UUID) -> CriterionView:
+    """Return one criterion with question, reason, value, threshold, who can close it and how."""
+    page = "workload_criteria" if item.row.id in _TARGET_PAGE else _PAGES.get(item.row.gate, "")
+    return CriterionView(
+        id=item.row.id,
+        title=item.row.title,
+        status=item.result.value,
+        who=_who(item),
+        reason=item.reason_de,
+        asked=item.row.question_de,
+        why=item.row.why_de,
+        value=item.value_de,
+        threshold=item.threshold_de,
+        missing=", ".join(item.row.evidence) if item.blocks else "",
+        closes=item.who_de,
+        next_step=item.row.how_de if item.blocks else "",
+        next_url=reverse(page, args=[workload_id]) if page and item.blocks else "",
+    )
+
+
+def _who(item: CriterionReport) -> str:
+    if item.blocks and item.kind is CriterionKind.WAIVABLE:
+        return f"{item.who_de} · {item.kind.label}"
+    return item.who_de
+
+
+def _not_met_first(views: Iterable[CriterionView]) -> list[CriterionView]:
+    return sorted(views, key=lambda found: found.status != CriterionResult.NOT_MET.value)
+
+
+def _reason_only(item: CriterionReport) -> CriterionView:
+    reason = item.reason_de.removeprefix("Nicht anwendbar, weil ")
+    return CriterionView(item.row.id, item.row.title, item.result.value, "", reason)
