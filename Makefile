@@ -1,7 +1,7 @@
 # AI-QMS. Two commands matter: `make run` and `make test`. Each works alone, on a fresh clone, in any order.
 #   make run [PORT=8000] [DEMO=0]   start here; DEMO=0 starts empty, without demo data
 #   make test [STRICT=1]            lint, types, architecture, tests; STRICT=1 fails where a system part is missing
-# For maintainers: lint lock test-full test-postgres bench fuzz services screenshots doctor clean
+# For maintainers: lint lock test-full test-postgres fuzz services doctor clean
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -66,10 +66,12 @@ run: .venv/.run pango
 	@$(HOUSE) $(PY) manage.py prepare
 ifeq ($(DEMO),1)
 	@$(HOUSE) $(PY) manage.py demo --seed
+	@$(HOUSE) $(PY) manage.py demo --freigabe & \
+	exec env $(HOUSE) $(PY) manage.py serve --port $(PORT)
 else
 	@$(HOUSE) $(PY) manage.py first_run_link
-endif
 	@exec env $(HOUSE) $(PY) manage.py serve --port $(PORT)
+endif
 
 .PHONY: doctor
 doctor: .venv/.run
@@ -97,22 +99,14 @@ test-postgres: .venv/.dev
 	@$(PY) -m qms.core.catalogues
 	STRICT=$(STRICT) .ci/with_postgres $(PY) -m pytest -q -n auto --maxprocesses 8 -rs -m "not full and not browser and not system" $(ARGS)
 
-.PHONY: bench
-bench: .venv/.dev
-	$(PY) -m tests.bench $(ARGS)
-
 .PHONY: fuzz
 fuzz: .venv/.dev
-	HYPOTHESIS_PROFILE=fuzz $(PY) -m pytest -q -n auto --maxprocesses 8 -m "" -k "property or fuzz" $(ARGS)
+	HYPOTHESIS_PROFILE=fuzz $(PY) -m pytest -q -n auto --maxprocesses 8 -m hypothesis $(ARGS)
 
 # PostgreSQL for trying out, in its own folder, until Ctrl-C.
 .PHONY: services
 services:
 	@.ci/with_postgres bash -c 'echo "PostgreSQL läuft (Ende mit Strg+C): QMS_DB=$$QMS_DB QMS_DB_HOST=$$QMS_DB_HOST QMS_DB_USER=$$QMS_DB_USER QMS_DB_NAME=$$QMS_DB_NAME"; exec sleep infinity'
-
-.PHONY: screenshots
-screenshots: .venv/.dev
-	$(PY) -m tests.screenshots $(ARGS)
 
 .PHONY: lock
 lock: .venv/.dev

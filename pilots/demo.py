@@ -5,7 +5,7 @@ Its signatures come from software authenticators, which is written in every reco
 
 from __future__ import annotations
 
-import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -234,13 +234,23 @@ def _mail(username: str) -> str:
     return f"{username}@beispielwerk.example"
 
 
-def random_password() -> str:
-    """Return a password nobody knows, for accounts that only a program uses."""
-    return secrets.token_urlsafe(24)
-
-
 def mark_seeded() -> None:
     """Note in the log that the data of this installation are samples."""
     with unit(actor=SYSTEM):
         record(AuditKind.DEMO_SEEDED, actor=SYSTEM, subject_ref=("Installation", "1"))
+
+
+def walk(house: Demo, *, carry_out: Callable[[], object]) -> Approval:
+    """Walk screens 1 to 8; `carry_out` runs the jobs that wait. Returns the decided approval."""
+    workload = register_workload(house)
+    confirm_classification(house, workload)
+    start_baseline(house, workload)
+    carry_out()
+    start_target(house, workload)
+    carry_out()
+    workload.refresh_from_db()
+    approval = decide(house, review(house, request_approval(house, workload)))
+    carry_out()
+    approval.refresh_from_db()
+    return approval
 

@@ -24,6 +24,8 @@ from qms.core.values import Assurance, Axes, Metric, Origin, Provenance, Unit, r
 REPETITIONS: Final = 5  # POL-02
 ITERATIONS: Final = 200  # POL-02
 WARM_UP: Final = 20
+ROUND: Final = 20  # requests of one repetition before the next takes its turn
+SECTIONS: Final = 5  # checkpoints of a measurement
 MAX_COUNT: Final = 100_000
 AXES: Final = Axes(Provenance.MEASURED, Assurance.SIGNED_BY_COMMAND, Origin.OWN)
 MEMORY_NOTE: Final = "größter Arbeitsspeicher des Prozesses einschließlich Laufzeitumgebung"
@@ -84,7 +86,8 @@ def measure(
 ) -> BaselineResult:
     """Measure `repetitions` x `iterations` requests of `batch` samples; clock_ns is a monotonic nanosecond clock.
 
-    A checkpoint is given after each repetition and continues there. A request fails if its output is not finite.
+    Repetitions take turns in rounds, so that each sees the same state of the machine (ADR 0102). A checkpoint is
+    given after each fifth and continues there. A request fails if its output is not finite.
     BLAS runs on one thread where that can be set: on a shared machine its waiting threads would be measured instead.
     Raises GraphError, MeasureError, and whatever check_cancelled raises.
     """
@@ -97,21 +100,19 @@ def measure(
     key = canonical.digest(
         {"model": model_digest(graph), "inputs": array_sha256(inputs), "counts": [repetitions, iterations]}
     )
-    rows, failed = _restore(checkpoint, key, repetitions, iterations)
+    rows, failed, done = _restore(checkpoint, key, repetitions, iterations)
     ready = numpy_run.prepared(weights)
     with one_blas_thread() as blas_threads:
         for _ in range(WARM_UP):
             outputs = numpy_run.forward(graph, ready, inputs)
-        while len(rows) < repetitions:
+        for section in range(done, SECTIONS):
             if check_cancelled is not None:
                 check_cancelled()
-            row, bad = _repetition(graph, ready, inputs, iterations, clock_ns)
-            rows.append(row)
-            failed += bad
+            failed += _section(graph, ready, inputs, rows, _bounds(iterations, section), clock_ns)
             if on_checkpoint is not None:
                 on_checkpoint(_state(key, rows, failed))
             if on_progress is not None:
-                on_progress(len(rows), repetitions)
+                on_progress(section + 1, SECTIONS)
     return _result(
         graph,
         rows,
@@ -132,12 +133,35 @@ def _state(key: str, rows: list[list[int]], failed: int) -> dict[str, Any]:
     }
 
 
-def _repetition(
-    graph: Graph, weights: Mapping[str, Array], inputs: Array, iterations: int, clock_ns: Clock
+def _bounds(iterations: int, section: int) -> tuple[int, int]:
+    return iterations * section // SECTIONS, iterations * (section + 1) // SECTIONS
+
+
+def _section(
+    graph: Graph,
+    weights: Mapping[str, Array],
+    inputs: Array,
+    rows: list[list[int]],
+    bounds: tuple[int, int],
+    clock_ns: Clock,
+) -> int:
+    """Extend every repetition from bounds[0] to bounds[1] in rounds whose first repetition rotates (ADR 0102)."""
+    failed = 0
+    for turn, start in enumerate(range(bounds[0], bounds[1], ROUND)):
+        count = min(ROUND, bounds[1] - start)
+        for offset in range(len(rows)):
+            row, bad = _requests(graph, weights, inputs, count, clock_ns)
+            rows[(turn + offset) % len(rows)].extend(row)
+            failed += bad
+    return failed
+
+
+def _requests(
+    graph: Graph, weights: Mapping[str, Array], inputs: Array, count: int, clock_ns: Clock
 ) -> tuple[list[int], int]:
     row: list[int] = []
     failed = 0
-    for _ in range(iterations):
+    for _ in range(count):
         start = clock_ns()
         outputs = numpy_run.forward(graph, weights, inputs)
         row.append(clock_ns() - start)
@@ -208,16 +232,19 @@ def _peak_bytes() -> int:
 
 def _restore(
     state: Mapping[str, Any] | None, key: str, repetitions: int, iterations: int
-) -> tuple[list[list[int]], int]:
+) -> tuple[list[list[int]], int, int]:
+    """Return the rows so far, the failures in them, and how many sections are done."""
     if state is None:
-        return [], 0
-    rows: Any = state.get("durations_ns")
-    failed: Any = state.get("failed")
-    usable = state.get("key") == key and isinstance(rows, list) and type(failed) is int
-    if not usable or len(rows) > repetitions or any(not _is_row(row, iterations) for row in rows):
+        return [[] for _ in range(repetitions)], 0, 0
+    rows, failed = state.get("durations_ns"), state.get("failed")
+    usable = state.get("key") == key and isinstance(rows, list) and type(failed) is int and len(rows) == repetitions
+    ends = {_bounds(iterations, section)[1]: section + 1 for section in range(SECTIONS)}
+    lengths = {len(row) for row in rows if isinstance(row, list)} if usable else set()
+    done = next((ends[length] for length in lengths if length in ends), 0) if len(lengths) == 1 else 0
+    if not done or any(not _is_row(row, iterations * done // SECTIONS) for row in rows):
         sentence = "Der Zwischenstand der Messung ist beschädigt oder gehört zu einer anderen Messung."
         raise MeasureError("checkpoint belongs to another measurement", message_de=sentence)
-    return [list(row) for row in rows], failed
+    return [list(row) for row in rows], failed, done
 
 
 def _is_row(row: Any, iterations: int) -> bool:

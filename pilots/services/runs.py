@@ -49,8 +49,8 @@ def start_baseline(*, actor: User, workload_id: UUID, platform_id: UUID) -> Run:
         "batch": BATCH,
         "seed": 1,
         "repetitions": policy.integer("POL-02", "benchmark_repetitions"),
-        # Ten times the minimum: a repetition then lasts long enough that the scheduler does not decide its rate.
-        "iterations": 10 * policy.integer("POL-02", "benchmark_iterations_min"),
+        # Twenty times the minimum: a repetition then lasts long enough that the scheduler does not decide its rate.
+        "iterations": 20 * policy.integer("POL-02", "benchmark_iterations_min"),
     }
     run = _create(workload, platform, actor, RunRole.BASELINE, RunSource.MEASURING_COMMAND, parameters)
     run.job = enqueue_job(kind=BASELINE_JOB)

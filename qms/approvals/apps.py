@@ -12,5 +12,6 @@ class ApprovalsConfig(AppConfig):
     label = "approvals"
 
     def ready(self) -> None:
-        """Register the triggers that repeat segregation of duties."""
+        """Register the triggers that repeat segregation of duties, and the parts of an audit bundle."""
         import_module("qms.approvals.triggers").register()
+        import_module("qms.approvals.parts").register_own_parts()

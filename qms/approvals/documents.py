@@ -15,7 +15,7 @@ from qms.approvals.choices import Decision, Meaning
 from qms.approvals.dossier import BuiltDossier
 from qms.approvals.models import Approval, DecisionRecord
 from qms.audit import verify
-from qms.core import canonical
+from qms.core import canonical, store
 from qms.core.clock import timestamp
 from qms.evidence import selectors as evidence
 from qms.gates import services as gates
@@ -25,6 +25,7 @@ from qms.roles.models import Person, User
 from qms.roles.permissions import Permission
 from qms.roles.roles import Role
 from qms.signing import decision as decisions
+from qms.signing import frozen as frozen_request
 from qms.signing import selectors as signing
 from qms.signing.decision import DecisionFacts, RequiredField
 from qms.signing.request import DocumentKind, DocumentRequest, FieldRequest, person_field
@@ -175,6 +176,24 @@ def parsed(frozen: DecisionRecord) -> dict[str, Any]:
     """Return the content of a frozen decision record."""
     content: dict[str, Any] = canonical.loads(frozen.content)
     return content
+
+
+def may_sign(frozen: DecisionRecord, actor: User) -> bool:
+    """Return whether the person is named for one of the deciding fields of a frozen decision record."""
+    fields = parsed(frozen)["required_fields"]
+    return any(actor.person.pid in field["pids"] for field in fields if field["field"] != person_field(REVIEW_FIELD))
+
+
+def issued_body(approval: Approval) -> dict[str, Any] | None:
+    """Return the document model of the newest document about the approval, or None if it is not there (any more)."""
+    document = signing.document_of(approval.pk)
+    if document is None:
+        return None
+    try:
+        request, _organisation, _at = frozen_request.load(store.get(document.request_sha256))
+    except store.StoredFileError:
+        return None
+    return request.body
 
 
 def validity_of(frozen: DecisionRecord) -> tuple[datetime | None, datetime | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -114,11 +115,25 @@ class Force:
 
 def force(approval: Approval, *, at: datetime | None = None) -> Force:
     """Return whether the approval is wirksam now, and if not, why."""
-    now = at or clock.now()
+    active = approval.status in ACTIVE
+    return _force(approval, signing.seal_state(approval.pk), active and is_outdated(approval), at or clock.now())
+
+
+def forces(approvals: Sequence[Approval]) -> dict[UUID, Force]:
+    """Return `force` of every approval in a constant number of queries; workloads have to be loaded."""
+    now = clock.now()
+    seals = signing.seal_states([item.pk for item in approvals])
+    broken = set(_broken().filter(workload__in=[item.workload_id for item in approvals]).values_list("workload", flat=True))
+    found = {}
+    for item in approvals:
+        changed = item.content_sha256 != item.workload.content_sha256 or item.workload_id in broken
+        found[item.pk] = _force(item, seals[item.pk], item.status in ACTIVE and changed, now)
+    return found
+
+
+def _force(approval: Approval, seal: signing.SealState, outdated: bool, now: datetime) -> Force:
     active = approval.status in ACTIVE
     decided = active or approval.status == ApprovalStatus.REJECTED
-    seal = signing.seal_state(approval.pk)
-    outdated = active and is_outdated(approval)
     expired = bool(approval.valid_until and now > approval.valid_until)
     started = bool(approval.valid_from and approval.valid_from <= now)
     return Force(
@@ -135,8 +150,11 @@ def is_outdated(approval: Approval) -> bool:
     """Return whether content or evidence no longer are what was decided on."""
     if approval.content_sha256 != approval.workload.content_sha256:
         return True
-    broken = (EvidenceStatus.INVALID, EvidenceStatus.TAMPERED)
-    return EvidenceItem.objects.filter(workload=approval.workload, status__in=broken).exists()
+    return _broken().filter(workload=approval.workload).exists()
+
+
+def _broken() -> QuerySet[EvidenceItem]:
+    return EvidenceItem.objects.filter(status__in=(EvidenceStatus.INVALID, EvidenceStatus.TAMPERED))
 
 
 def previous(approval: Approval) -> Approval | None:

@@ -11,7 +11,7 @@ import inspect
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 from django.apps import apps
 from django.db import DatabaseError, models
@@ -40,6 +40,24 @@ def audited(command: Callable[P, T]) -> Callable[P, T]:
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
         with _unit(kwargs.get("actor"), command.__name__, kwargs):
             return command(*args, **kwargs)
+
+    return run
+
+
+def witnessed(check: Callable[P, T]) -> Callable[P, T]:
+    """Run a keyword-only check that changes nothing; a refusal is recorded as that of a command, then re-raised."""
+
+    @functools.wraps(check)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return check(*args, **kwargs)
+        except NotVisible:
+            raise
+        except Refusal as refusal:
+            if units.current() is None:
+                actor = cast("HasActor", kwargs["actor"])
+                _record_refusal(refusal, actor, check.__name__, kwargs)
+            raise
 
     return run
 

@@ -93,12 +93,15 @@ def newest(
     *,
     kinds: Sequence[AuditKind] = (),
     pid: str = "",
+    obj_ids: Sequence[str] | None = None,
     before: int | None = None,
     limit: int = 50,
     with_texts: bool = False,
 ) -> list[Entry]:
-    """Return the newest events, of some kinds or by one person only; keyset as in `history`."""
+    """Return the newest events, of some kinds, by one person or about some objects only; keyset as in `history`."""
     rows = AuditLeaf.objects.all()
+    if obj_ids is not None:
+        rows = rows.filter(event__obj_id__in=obj_ids)
     if kinds:
         rows = rows.filter(event__kind__in=[kind.value for kind in kinds])
     if pid:

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from qms.audit import access, keys, pins, units, verify
 from qms.audit.actors import SYSTEM, HasActor
-from qms.audit.door import audited, unit
+from qms.audit.door import audited, unit, witnessed
 from qms.audit.events import AuditKind
 from qms.audit.export import Bundle
 from qms.audit.models import Anchor, AnchorKind, AuditEvent, Checkpoint, Disclosure, Export
@@ -35,6 +35,7 @@ __all__ = [
     "rotate_log_key",
     "unit",
     "verify_log",
+    "witnessed",
 ]
 
 EXPORT_JOB = "audit.export"

@@ -100,6 +100,13 @@ _POSTGRESQL: dict[str, Any] = {
     "CONN_MAX_AGE": 60,
 }
 DATABASES = {"default": _POSTGRESQL if env.text("QMS_DB") == "postgresql" else _SQLITE}
+# Counters of failed attempts are shared by all web processes through the file system; nothing else is cached.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.filebased.FileBasedCache",
+        "LOCATION": DATA_DIR / "cache",
+    }
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "roles.User"
@@ -119,6 +126,7 @@ ACCOUNT_ADAPTER = "qms.roles.accounts.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "username*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
 ACCOUNT_SESSION_REMEMBER = False
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_REAUTHENTICATION_METHODS = ["mfa", "password"]
@@ -195,6 +203,7 @@ if CELERY_BROKER_URL == "filesystem://":
 # two runs, read by the loop of `serve`. Every scheduled task is idempotent.
 JOB_LEASE_SECONDS = float(env.text("QMS_JOB_LEASE_SECONDS", "15"))
 SCHEDULE: dict[str, int] = {
+    "audit.checkpoint": 60,
     "core.purge_outbox": 24 * 3600,
 }
 

@@ -22,7 +22,4 @@ class CoreConfig(AppConfig):
                 for module in _WIRED:
                     name = f"{config.name}.{module}"
                     if find_spec(name) is not None:
-                        try:
-                            import_module(name)
-                        except ImportError as error:  # TEMPORARY: until all packages of this change stand
-                            print(f"not wired yet: {name}: {error}")
+                        import_module(name)

@@ -13,7 +13,7 @@ from qms.audit.actors import Actor
 from qms.audit.events import AuditKind
 from qms.audit.services import audited, record
 from qms.core import canonical, clock, store
-from qms.core.errors import WrongState
+from qms.core.errors import CriterionNotMet, NotVisible, WrongState
 from qms.core.values import Assurance, Axes
 from qms.evidence import selectors
 from qms.evidence.choices import EvidenceStatus, EvidenceType
@@ -81,11 +81,38 @@ def review_evidence(*, actor: User, evidence_id: UUID, accept: bool, compared_wi
     check_reviewer(item, actor)
     role = guards.require(actor=actor, permission=Permission.REVIEW_EVIDENCE, workload=item.workload)
     if item.status != EvidenceStatus.NEW:
-        raise WrongState(_("Dieser Nachweis ist bereits geprüft."), id="P15")
+        raise WrongState(
+            _("Dieser Nachweis ist bereits geprüft."), id="P15", next_step=_("Bitte laden Sie die Seite neu.")
+        )
+    if not accept and not reason.strip():
+        raise CriterionNotMet(_("Bitte begründen Sie, warum Sie den Nachweis ablehnen."), id="P15")
     settle(item, actor=actor, as_actor=actor.audit_actor(role), accept=accept, reason=reason)
     if accept and compared_with:
         raise_assurance(item, as_actor=actor.audit_actor(role), compared_with=compared_with)
     return item
+
+
+@audited
+def retrieve_evidence(*, actor: User, evidence_id: UUID, raw: bool = False) -> tuple[EvidenceItem, bytes]:
+    """Record the download of one piece of evidence and return its facts, or the file that was handed in.
+
+    Raises NotVisible (also where no file was handed in), CriterionNotMet (G7-4) if the stored bytes changed.
+    """
+    item = selectors.get(evidence_id, actor=actor)
+    sha256 = item.raw_sha256 if raw else item.facts_sha256
+    if not sha256:
+        raise NotVisible(_("Zu diesem Nachweis wurde keine Datei eingereicht."))
+    try:
+        data = store.get(sha256)
+    except store.StoredFileError as error:
+        raise CriterionNotMet(
+            _("Nachweis verändert: Die Datei zu %(types)s stimmt nicht mit ihrer Prüfsumme überein (G7-4).")
+            % {"types": item.type},
+            id="G7-4",
+            next_step=_("Bitte den Nachweis neu erbringen und das Qualitätsmanagement informieren."),
+        ) from error
+    record(AuditKind.EVIDENCE_RETRIEVED, actor=actor.audit_actor(), subject=item, refs=[sha256])
+    return item, data
 
 
 def check_reviewer(item: EvidenceItem, actor: User) -> None:

@@ -88,7 +88,10 @@ class Act:
         if set(fields) != set(cls.__slots__) or not all(isinstance(value, str) for value in fields.values()):
             raise ActInvalid("the act has missing, spare or non-text fields")
         try:
-            fields["method"], fields["digest_name"] = Method(fields["method"]), DigestName(fields["digest_name"])
+            fields["method"], fields["digest_name"] = (
+                Method(fields["method"]),
+                DigestName(fields["digest_name"]),
+            )
             if len(bytes.fromhex(fields["digest"])) != 32 or len(bytes.fromhex(fields["random"])) != 32:
                 raise ActInvalid("digest and random must be 32 bytes in hexadecimal")
         except ValueError as error:

@@ -1,5 +1,7 @@
 """Wiring of the package."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -8,3 +10,7 @@ class SigningConfig(AppConfig):
 
     name = "qms.signing"
     label = "signing"
+
+    def ready(self) -> None:
+        """Register what this package brings to an audit bundle."""
+        import_module("qms.signing.parts").register_own_parts()

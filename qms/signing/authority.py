@@ -15,6 +15,7 @@ from qms.audit.services import audited, record
 from qms.core import clock
 from qms.signing import ca, keys
 from qms.signing.ca import Credential, Purpose
+from qms.signing.errors import KeySealBroken
 from qms.signing.models import Certificate, SigningKey
 
 
@@ -68,7 +69,7 @@ def drop_old_keks() -> None:
     current = keys.load_keyring(settings.KEK_FILE).current_id
     left = SigningKey.objects.exclude(kek_id=current).count()
     if left:
-        raise keys.KeySealBroken(f"{left} keys are still wrapped under an old key-encryption key")
+        raise KeySealBroken(f"{left} keys are still wrapped under an old key-encryption key")
     keys.drop_old_keys(settings.KEK_FILE)
 
 
@@ -89,7 +90,9 @@ def store_certificate(certificate: x509.Certificate, purpose: Purpose, **values:
 def is_revoked(certificate: x509.Certificate) -> datetime | None:
     """Return when a certificate of ours was revoked, or None."""
     return (
-        Certificate.objects.filter(sha256=ca.sha256_of(certificate)).values_list("revoked_at", flat=True).first()
+        Certificate.objects.filter(sha256=ca.sha256_of(certificate))
+        .values_list("revoked_at", flat=True)
+        .first()
     )
 
 
@@ -108,9 +111,15 @@ def _store_hierarchy(*, actor: HasActor, credentials: dict[Purpose, Credential])
         row.aad, row.nonce, row.ct, row.outer = wrapped.aad, wrapped.nonce, wrapped.ct, wrapped.outer
         row.kek_id = wrapped.kek_id
         row.save(force_insert=True)
-        facts = {"purpose": purpose.value, "algorithm": row.algorithm, "certificate_sha256": certificate.sha256}
+        facts = {
+            "purpose": purpose.value,
+            "algorithm": row.algorithm,
+            "certificate_sha256": certificate.sha256,
+        }
         record(AuditKind.KEY_ISSUED, actor=actor, subject=row, facts=facts)
-        record(AuditKind.CERTIFICATE_ISSUED, actor=actor, subject=certificate, facts={"purpose": purpose.value})
+        record(
+            AuditKind.CERTIFICATE_ISSUED, actor=actor, subject=certificate, facts={"purpose": purpose.value}
+        )
 
 
 def _wrapped(row: SigningKey) -> keys.WrappedKey:

@@ -68,9 +68,15 @@ PROFILES: Final[Mapping[Purpose, Profile]] = {
     Purpose.SEAL_OPENING: Profile(
         "Eingangssiegel", KeyKind.RSA_3072, 3, non_repudiation=True, extended=_SIGNER_USAGE
     ),
-    Purpose.SEAL_CLOSING: Profile("Abschlusssiegel", KeyKind.P384, 3, non_repudiation=True, extended=_SIGNER_USAGE),
+    Purpose.SEAL_CLOSING: Profile(
+        "Abschlusssiegel", KeyKind.P384, 3, non_repudiation=True, extended=_SIGNER_USAGE
+    ),
     Purpose.TSA: Profile(
-        "Zeitstempeldienst", KeyKind.RSA_3072, 5, extended=(ExtendedKeyUsageOID.TIME_STAMPING,), extended_critical=True
+        "Zeitstempeldienst",
+        KeyKind.RSA_3072,
+        5,
+        extended=(ExtendedKeyUsageOID.TIME_STAMPING,),
+        extended_critical=True,
     ),
     Purpose.OCSP: Profile(
         "OCSP", KeyKind.RSA_3072, 3, extended=(ExtendedKeyUsageOID.OCSP_SIGNING,), answers_ocsp=True
@@ -140,7 +146,9 @@ def make_key(kind: KeyKind) -> PrivateKey:
             return ec.generate_private_key(ec.SECP384R1())
 
 
-def create_hierarchy(*, organisation: str, base_url: str, demo: bool, at: datetime) -> dict[Purpose, Credential]:
+def create_hierarchy(
+    *, organisation: str, base_url: str, demo: bool, at: datetime
+) -> dict[Purpose, Credential]:
     """Make root, issuing CA, both seals, TSA and OCSP responder; `base_url` stands in the URLs of certificates."""
     made: dict[Purpose, Credential] = {}
     for purpose in HIERARCHY:
@@ -157,7 +165,14 @@ def create_hierarchy(*, organisation: str, base_url: str, demo: bool, at: dateti
 
 
 def issue_one_time(
-    *, name: str, pid: str, organisation: str, record_sha256: str, issuing: Credential, base_url: str, at: datetime
+    *,
+    name: str,
+    pid: str,
+    organisation: str,
+    record_sha256: str,
+    issuing: Credential,
+    base_url: str,
+    at: datetime,
 ) -> tuple[x509.Certificate, OneTimeKey]:
     """Issue the certificate of one field on the strength of one act record; the key exists in memory only."""
     key = OneTimeKey()
@@ -204,7 +219,11 @@ def issue(
 
 def hash_for(key: PrivateKey) -> hashes.SHA256 | hashes.SHA384:
     """Return the digest that fits a key: SHA-384 for P-384, else SHA-256."""
-    return hashes.SHA384() if isinstance(key, ec.EllipticCurvePrivateKey) and key.key_size == 384 else hashes.SHA256()
+    return (
+        hashes.SHA384()
+        if isinstance(key, ec.EllipticCurvePrivateKey) and key.key_size == 384
+        else hashes.SHA256()
+    )
 
 
 def is_demo(certificate: x509.Certificate) -> bool:
@@ -283,7 +302,9 @@ def _crl_url(url: str) -> x509.CRLDistributionPoints:
 
 def _ocsp_url(url: str) -> x509.AuthorityInformationAccess:
     location = x509.UniformResourceIdentifier(url)
-    return x509.AuthorityInformationAccess([x509.AccessDescription(AuthorityInformationAccessOID.OCSP, location)])
+    return x509.AuthorityInformationAccess(
+        [x509.AccessDescription(AuthorityInformationAccessOID.OCSP, location)]
+    )
 
 
 def _years_later(at: datetime, years: int) -> datetime:

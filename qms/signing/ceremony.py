@@ -101,7 +101,9 @@ def begin(
     options = {
         "challenge": acts.b64(act.challenge),
         "rpId": act.rp_id,
-        "allowCredentials": [{"type": "public-key", "id": acts.b64(key)} for key in passkeys.credential_ids(actor)],
+        "allowCredentials": [
+            {"type": "public-key", "id": acts.b64(key)} for key in passkeys.credential_ids(actor)
+        ],
         "userVerification": "required",
         "timeout": int(valid_for.total_seconds() * 1000),
     }
@@ -149,13 +151,17 @@ def software_response(*, actor: User, challenge_id: UUID, session_key: str) -> R
 def enrol_software(*, actor: User) -> Passkey:
     """Enrol the person's software authenticator, inside the caller's unit; refused outside the demo."""
     software = _software(actor)
-    return passkeys.enrol_software(actor=actor, credential_id=software.credential_id, public_key=software.public_key)
+    return passkeys.enrol_software(
+        actor=actor, credential_id=software.credential_id, public_key=software.public_key
+    )
 
 
 def _software(actor: User) -> SoftwareAuthenticator:
     if not settings.DEMO:
         raise _refused(_("Einen Software-Authenticator gibt es nur in der Vorführung."))
-    seed = hashlib.sha256(b"qms-demo-authenticator" + settings.SECRET_KEY.encode() + actor.person.pid.encode()).digest()
+    seed = hashlib.sha256(
+        b"qms-demo-authenticator" + settings.SECRET_KEY.encode() + actor.person.pid.encode()
+    ).digest()
     return SoftwareAuthenticator.from_seed(settings.PUBLIC.host, seed)
 
 
@@ -185,7 +191,9 @@ def _by_passkey(actor: User, act: Act, credential: dict[str, Any]) -> tuple[acts
         acts.verify_assertion(assertion, act)
         acts.check_sign_count(key.sign_count, assertion.sign_count)
     except ActInvalid as error:
-        raise _refused(_("Die Bestätigung mit dem Passkey ist nicht gültig: %(cause)s") % {"cause": error}) from error
+        raise _refused(
+            _("Die Bestätigung mit dem Passkey ist nicht gültig: %(cause)s") % {"cause": error}
+        ) from error
     key.sign_count = assertion.sign_count
     key.save(update_fields=["sign_count"])
     return record, key

@@ -43,7 +43,7 @@ def verify(public_key: bytes, signature: bytes, data: bytes) -> None:
             case -257:
                 _rsa(fields).verify(signature, data, padding.PKCS1v15(), hashes.SHA256())
             case other:
-                raise ActInvalid(f"expected ES256, RS256 or EdDSA, got COSE algorithm {other}")
+                raise ActInvalid(f"expected ES256, RS256 or EdDSA, got COSE algorithm {other!r}")
     except InvalidSignature as error:
         raise ActInvalid("the signature of the passkey does not match") from error
 
@@ -62,10 +62,17 @@ def fingerprint(credential_id: bytes, public_key: bytes) -> str:
 
 def _p256(fields: dict[int | str, CborValue]) -> ec.EllipticCurvePublicKey:
     x, y = fields.get(_SECOND), fields.get(_THIRD)
-    if fields.get(_KTY) != 2 or fields.get(_FIRST) != 1 or not isinstance(x, bytes) or not isinstance(y, bytes):
+    if (
+        fields.get(_KTY) != 2
+        or fields.get(_FIRST) != 1
+        or not isinstance(x, bytes)
+        or not isinstance(y, bytes)
+    ):
         raise ActInvalid("expected a P-256 key (kty 2, crv 1)")
     try:
-        point = ec.EllipticCurvePublicNumbers(int.from_bytes(x, "big"), int.from_bytes(y, "big"), ec.SECP256R1())
+        point = ec.EllipticCurvePublicNumbers(
+            int.from_bytes(x, "big"), int.from_bytes(y, "big"), ec.SECP256R1()
+        )
         return point.public_key()
     except ValueError as error:
         raise ActInvalid("the P-256 key is no point of the curve") from error

@@ -88,7 +88,10 @@ class Decision:
         """Return what the records of this decision must be bound to."""
         digests = {DigestName.DOSSIER: self.dossier_sha256, DigestName.DECISION: self.sha256}
         return Expectation(
-            rp_id=self.rp_id, origin=self.origin, digests=digests, software_allowed=software_allowed and self.demo
+            rp_id=self.rp_id,
+            origin=self.origin,
+            digests=digests,
+            software_allowed=software_allowed and self.demo,
         )
 
 
@@ -118,7 +121,9 @@ def parse(raw: bytes) -> Decision:
     except canonical.CanonicalError as error:
         raise DecisionMalformed(f"the decision record is not canonical JSON: {error}") from error
     _check(data)
-    required = tuple(RequiredField(**{**item, "pids": tuple(item["pids"])}) for item in data["required_fields"])
+    required = tuple(
+        RequiredField(**{**item, "pids": tuple(item["pids"])}) for item in data["required_fields"]
+    )
     names = ("number", "version", "dossier_sha256", "rp_id", "origin", "demo")
     known = {name: data[name] for name in names}
     return Decision(sha256=canonical.sha256_hex(raw), required_fields=required, data=data, **known)

@@ -68,7 +68,7 @@ def _drop_duplicate_attachments(pdf: Any) -> None:
 
 
 def _empty_appearance(pdf: Any) -> str:
-    import pydyf  # noqa: PLC0415 - needs the rendering parts of the system
+    import pydyf  # type: ignore[import-untyped]  # noqa: PLC0415 - needed by the rendering job only
 
     stream = pydyf.Stream([], {"Type": "/XObject", "Subtype": "/Form", "BBox": pydyf.Array([0, 0, 1, 1])})
     pdf.add_object(stream)
@@ -76,7 +76,7 @@ def _empty_appearance(pdf: Any) -> str:
 
 
 def _make_signature_field(widget: Any, appearance: str) -> None:
-    import pydyf  # noqa: PLC0415
+    import pydyf  # noqa: PLC0415 - needed by the rendering job only
 
     widget["FT"] = "/Sig"
     for key in _TEXT_FIELD_KEYS:
@@ -88,7 +88,7 @@ def _make_signature_field(widget: Any, appearance: str) -> None:
 
 
 def _add_lock(pdf: Any, widget: Any) -> None:
-    import pydyf  # noqa: PLC0415
+    import pydyf  # noqa: PLC0415 - needed by the rendering job only
 
     lock = pydyf.Dictionary({"Type": "/SigFieldLock", "Action": "/All", "P": 1})
     pdf.add_object(lock)

@@ -14,13 +14,26 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 
-from qms.audit import checkpoints
+from qms.audit import checkpoints, proofs
 from qms.audit.actors import SYSTEM
+from qms.audit.events import AuditKind
+from qms.audit.models import AuditLeaf
 from qms.audit.notes import unverified_head
 from qms.core import canonical, clock, store
 from qms.core.jobs import JobContext, JobFailed, register
 from qms.roles.roles import Role
-from qms.signing import acts, authority, decision, frozen, render, selectors, services, verify, verify_rules, view
+from qms.signing import (
+    acts,
+    authority,
+    decision,
+    frozen,
+    render,
+    selectors,
+    services,
+    verify,
+    verify_rules,
+    view,
+)
 from qms.signing.ca import Purpose
 from qms.signing.errors import SigningError
 from qms.signing.models import ActRecord, Document, DocumentRevision
@@ -29,6 +42,11 @@ from qms.signing.sealer import Sealer, Signatory, SignedField
 from qms.signing.services import SEAL_JOB, NewRevision
 
 _RENDERED = ""
+_DECIDED = (
+    AuditKind.APPROVAL_GRANTED.value,
+    AuditKind.APPROVAL_GRANTED_WITH_CONDITIONS.value,
+    AuditKind.APPROVAL_REJECTED.value,
+)
 
 
 @dataclass(slots=True)
@@ -107,6 +125,18 @@ def _base(work: Work) -> bytes:
     return store.get(newest.sha256)
 
 
+def _log_proof(work: Work) -> bytes:
+    """Return the proof of the decision: its place in the log is known only after the commit of the request."""
+    if work.request.log_proof:
+        return work.request.log_proof
+    found = AuditLeaf.objects.filter(event__obj_id=str(work.request.subject_id), event__kind__in=_DECIDED)
+    newest = found.order_by("-seq").first()
+    if newest is None:
+        raise JobFailed(_("Im Audit-Protokoll fehlt das Ereignis der Entscheidung."))
+    checkpoints.sign_now()
+    return proofs.tlog_proof(newest.seq).encode()
+
+
 def _render(work: Work, position: int) -> None:
     request, organisation, created_at = frozen.load(store.get(work.document.request_sha256))
     records = verify_rules.parse_records(request.acts_json)
@@ -124,13 +154,13 @@ def _render(work: Work, position: int) -> None:
         software=any(record.authenticator is acts.Authenticator.SOFTWARE for record in records),
         demo=request.demo,
     )
-    data = render.DocumentInput(page, request.decision_json, request.acts_json, request.log_proof, created_at)
-    _store(work, position, _RENDERED, b"", SignedField(render.render_document(data), None))
+    data = render.DocumentInput(page, request.decision_json, request.acts_json, _log_proof(work), created_at)
+    _store(work, position, _RENDERED, SignedField(render.render_document(data), None))
 
 
 def _seal_opening(work: Work, position: int) -> None:
     base = _base(work)
-    _store(work, position, OPENING_FIELD, base, work.sealer.opening_seal(base))
+    _store(work, position, OPENING_FIELD, work.sealer.opening_seal(base), base=base)
 
 
 def _sign_person(work: Work, position: int) -> None:
@@ -145,12 +175,14 @@ def _sign_person(work: Work, position: int) -> None:
         record=acts.Record.from_json(canonical.loads(act.record)),
         record_id=str(act.pk),
     )
-    _store(work, position, wanted.field, base, work.sealer.person_field(base, who, work.decision), act)
+    signed = work.sealer.person_field(base, who, work.decision)
+    _store(work, position, wanted.field, signed, base=base, act=act)
 
 
 def _seal_closing(work: Work, position: int) -> None:
     base = _base(work)
-    _store(work, position, CLOSING_FIELD, base, work.sealer.closing_seal(base, checkpoint=_checkpoint()))
+    signed = work.sealer.closing_seal(base, checkpoint=_checkpoint())
+    _store(work, position, CLOSING_FIELD, signed, base=base)
 
 
 def _finish(work: Work, position: int) -> None:
@@ -161,7 +193,9 @@ def _finish(work: Work, position: int) -> None:
     expected = verify_rules.Expected(work.decision.sha256, work.document.render_sha256)
     report = verify.verify(pdf, root=root, at=clock.now(), expected=expected)
     if not report.valid:
-        raise JobFailed(_("Die eigene Prüfung lehnt das Dokument ab: %(verdict)s") % {"verdict": report.verdict})
+        raise JobFailed(
+            _("Die eigene Prüfung lehnt das Dokument ab: %(verdict)s") % {"verdict": report.verdict}
+        )
     new = NewRevision(
         number=position,
         field="Zeitstempel_01",
@@ -173,7 +207,13 @@ def _finish(work: Work, position: int) -> None:
 
 
 def _store(
-    work: Work, position: int, field: str, base: bytes, signed: SignedField, act: ActRecord | None = None
+    work: Work,
+    position: int,
+    field: str,
+    signed: SignedField,
+    *,
+    base: bytes = b"",
+    act: ActRecord | None = None,
 ) -> None:
     new = NewRevision(
         number=position,

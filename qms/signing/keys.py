@@ -51,7 +51,7 @@ class Keyring:
         self._keys = {key_id(secret): secret for secret in secrets_}
         self.current_id = key_id(secrets_[0])
 
-    def wrap(self, key: PrivateKey, *, id: str, purpose: str, version: int) -> WrappedKey:  # noqa: A002
+    def wrap(self, key: PrivateKey, *, id: str, purpose: str, version: int) -> WrappedKey:
         """Encrypt a private key under a fresh data key, bound to id, purpose and version."""
         aad = canonical.dumps({"key": id, "purpose": purpose, "version": version})
         der = key.private_bytes(
@@ -76,9 +76,7 @@ class Keyring:
 
     def rewrap(self, wrapped: WrappedKey) -> WrappedKey:
         """Return the same key under the current key-encryption key (rotation)."""
-        return replace(
-            wrapped, kek_id=self.current_id, outer=self._seal(self._open(wrapped), wrapped.aad)
-        )
+        return replace(wrapped, kek_id=self.current_id, outer=self._seal(self._open(wrapped), wrapped.aad))
 
     def _seal(self, data_key: bytes, aad: bytes) -> bytes:
         nonce = secrets.token_bytes(_NONCE_BYTES)

@@ -36,10 +36,14 @@ def credential_ids(actor: User) -> list[bytes]:
 
 def find(*, actor: User, credential_id: bytes) -> Passkey | None:
     """Return the governed passkey of this account, copied on first use inside the caller's unit; None refuses."""
-    row = Passkey.objects.filter(account=actor, credential_sha256=_sha256(credential_id), removed_at=None).first()
+    row = Passkey.objects.filter(
+        account=actor, credential_sha256=_sha256(credential_id), removed_at=None
+    ).first()
     if row is not None and row.kind == Authenticator.SOFTWARE.value:
         return row if settings.DEMO else None
-    enrolled = next((key for key in credentials.passkeys_of(actor) if key.credential_id == credential_id), None)
+    enrolled = next(
+        (key for key in credentials.passkeys_of(actor) if key.credential_id == credential_id), None
+    )
     if enrolled is None:
         return None
     if row is not None:
@@ -60,7 +64,14 @@ def enrol_software(*, actor: User, credential_id: bytes, public_key: bytes) -> P
     event = record(AuditKind.PASSKEY_ENROLLED, actor=actor.audit_actor(), subject=actor, facts=facts)
     if found is not None:
         return found
-    return _create(actor, "Software-Authenticator", credential_id, public_key, event, Authenticator.SOFTWARE)
+    return _create(
+        actor=actor,
+        name="Software-Authenticator",
+        credential_id=credential_id,
+        public_key=public_key,
+        event=event,
+        kind=Authenticator.SOFTWARE,
+    )
 
 
 def check_password_and_code(*, actor: User, password: str, code: str) -> bool:
@@ -88,11 +99,18 @@ def _enrolment_event(actor: User, key: credentials.Passkey) -> UUID | None:
 
 
 def _adopt(actor: User, key: credentials.Passkey, event: UUID) -> Passkey:
-    return _create(actor, key.name, key.credential_id, key.cose_key, event, Authenticator.DEVICE)
+    return _create(
+        actor=actor,
+        name=key.name,
+        credential_id=key.credential_id,
+        public_key=key.cose_key,
+        event=event,
+        kind=Authenticator.DEVICE,
+    )
 
 
 def _create(
-    actor: User, name: str, credential_id: bytes, public_key: bytes, event: UUID, kind: Authenticator
+    *, actor: User, name: str, credential_id: bytes, public_key: bytes, event: UUID, kind: Authenticator
 ) -> Passkey:
     return Passkey.objects.create(
         person=actor.person,

@@ -23,7 +23,6 @@ from qms.signing.request import ACTS_FILE, DECISION_FILE, PROOF_FILE
 
 _STYLES: Final = Path(settings.BASE_DIR) / "templates" / "documents"
 _FONT_SCHEME: Final = "qms-font:"
-_APPEARANCE_SIZE_MM: Final = (170, 36)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +44,12 @@ def render_document(data: DocumentInput) -> bytes:
     with translation.override("de"):
         html = render_to_string("documents/freigabe.html", {**context, "created": created})
     names = tuple(field["name"] for field in context["fields"])
-    return _write(
-        html,
-        "document.css",
-        attachments=[(DECISION_FILE, data.decision_json), (ACTS_FILE, data.acts_json), (PROOF_FILE, data.log_proof)],
-        created_at=data.created_at,
-        options={"pdf_variant": "pdf/a-3a"},
-        finisher=lambda _, pdf: fields.finish(pdf, names),
+    attachments = (
+        (DECISION_FILE, data.decision_json),
+        (ACTS_FILE, data.acts_json),
+        (PROOF_FILE, data.log_proof),
     )
+    return _write(_Print(html, "document.css", attachments, data.created_at, names))
 
 
 def render_appearance(content: view.AppearanceInput) -> bytes:
@@ -60,55 +57,58 @@ def render_appearance(content: view.AppearanceInput) -> bytes:
     glyphs.check_all(content.texts())
     with translation.override("de"):
         html = render_to_string("documents/feld.html", view.appearance_context(content))
-    return _write(html, "feld.css", attachments=[], created_at=None, options={}, finisher=None)
+    return _write(_Print(html, "feld.css"))
 
 
-def _write(
-    html: str,
-    style: str,
-    *,
-    attachments: list[tuple[str, bytes]],
-    created_at: datetime | None,
-    options: dict[str, Any],
-    finisher: Any,
-) -> bytes:
+@dataclass(frozen=True, slots=True)
+class _Print:
+    """What is painted. created_at: None for a picture, which carries no dates; fields: names of signature fields."""
+
+    html: str
+    style: str
+    attachments: tuple[tuple[str, bytes], ...] = ()
+    created_at: datetime | None = None
+    fields: tuple[str, ...] = ()
+
+
+def _write(job: _Print) -> bytes:
     try:
         import weasyprint  # noqa: PLC0415 - optional system library
-        from weasyprint.text.fonts import FontConfiguration  # noqa: PLC0415
-        from weasyprint.urls import FatalURLFetchingError  # noqa: PLC0415
+        from weasyprint.urls import FatalURLFetchingError  # noqa: PLC0415 - as above
     except (ImportError, OSError) as error:
         raise RenderFailed("Pango is missing; the PDF cannot be rendered") from error
     for name in ("weasyprint", "fontTools"):
         logging.getLogger(name).setLevel(logging.WARNING)  # both tell every step
     try:
-        return _paint(weasyprint, FontConfiguration(), html, style, attachments, created_at, options, finisher)
+        return _paint(weasyprint, job)
     except FatalURLFetchingError as error:
         raise RenderFailed(str(error)) from error
 
 
-def _paint(
-    weasyprint: Any,
-    font_config: Any,
-    html: str,
-    style: str,
-    attachments: list[tuple[str, bytes]],
-    created_at: datetime | None,
-    options: dict[str, Any],
-    finisher: Any,
-) -> bytes:
-    fetcher = _fetcher()
+def _paint(weasyprint: Any, job: _Print) -> bytes:
+    from weasyprint.text.fonts import FontConfiguration  # noqa: PLC0415 - as above
+
+    fetcher, font_config = _fetcher(), FontConfiguration()
+    options = {"pdf_variant": "pdf/a-3a"} if job.fields else {}
     css = weasyprint.CSS(
-        string=(_STYLES / style).read_text(), font_config=font_config, url_fetcher=fetcher, base_url="qms:"
+        string=(_STYLES / job.style).read_text(),
+        font_config=font_config,
+        url_fetcher=fetcher,
+        base_url="qms:",
     )
-    document = weasyprint.HTML(string=html, url_fetcher=fetcher, base_url="qms:").render(
-        stylesheets=[css], font_config=font_config, **options
-    )
+    html = weasyprint.HTML(string=job.html, url_fetcher=fetcher, base_url="qms:")
+    document = html.render(stylesheets=[css], font_config=font_config, **options)
     document.metadata.attachments = [
         weasyprint.Attachment(
-            file_obj=io.BytesIO(content), name=name, created=created_at, modified=created_at, relationship="Data"
+            file_obj=io.BytesIO(content),
+            name=name,
+            created=job.created_at,
+            modified=job.created_at,
+            relationship="Data",
         )
-        for name, content in attachments
+        for name, content in job.attachments
     ]
+    finisher = (lambda _, pdf: fields.finish(pdf, job.fields)) if job.fields else None
     return bytes(document.write_pdf(finisher=finisher, **options))
 
 

@@ -109,7 +109,9 @@ class Report:
             "number": self.number,
             "document_sha256": self.document_sha256,
             "decision_sha256": self.decision_sha256,
-            "claims": [{"claim": c.name.value, "answer": c.answer.value, "reason": c.reason} for c in self.claims],
+            "claims": [
+                {"claim": c.name.value, "answer": c.answer.value, "reason": c.reason} for c in self.claims
+            ],
             "signatures": [
                 {name: getattr(line, name) for name in SignatureLine.__slots__} for line in self.signatures
             ],

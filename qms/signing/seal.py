@@ -24,7 +24,11 @@ from pyhanko.sign import signers
 from pyhanko.sign.ades.api import CAdESSignedAttrSpec, GenericCommitment
 from pyhanko.sign.general import SigningError as PdfSigningError
 from pyhanko.sign.signers.pdf_cms import PdfCMSSignedAttributes
-from pyhanko.sign.signers.pdf_signer import DSSContentSettings, SigDSSPlacementPreference, TimestampDSSContentSettings
+from pyhanko.sign.signers.pdf_signer import (
+    DSSContentSettings,
+    SigDSSPlacementPreference,
+    TimestampDSSContentSettings,
+)
 from pyhanko.stamp import StaticStampStyle
 from pyhanko_certvalidator import ValidationContext
 from pyhanko_certvalidator.registry import SimpleCertificateStore
@@ -76,7 +80,9 @@ class FieldPlan:
     by_password: bool = False
 
 
-def sign_field(base: bytes, plan: FieldPlan, *, trust: Trust, timestamper: InternalTimeStamper, at: datetime) -> bytes:
+def sign_field(
+    base: bytes, plan: FieldPlan, *, trust: Trust, timestamper: InternalTimeStamper, at: datetime
+) -> bytes:
     """Return the next revision: the planned field signed at PAdES B-LT.
 
     Raises DocumentClosed after the closing seal, FieldRefused for a missing, filled or premature field,
@@ -94,10 +100,14 @@ def sign_field(base: bytes, plan: FieldPlan, *, trust: Trust, timestamper: Inter
         raise CertificateRefused(f"{plan.field}: {error}") from error
 
 
-def add_timestamp(base: bytes, *, trust: Trust, timestamper: InternalTimeStamper, at: datetime, number: int) -> bytes:
+def add_timestamp(
+    base: bytes, *, trust: Trust, timestamper: InternalTimeStamper, at: datetime, number: int
+) -> bytes:
     """Return the next revision: an invisible document timestamp over everything, with fresh answers inside."""
     settings = pdf_fields.InvisSigSettings(set_print_flag=True, box_out_of_bounds=True)
-    stamper = signers.PdfTimeStamper(timestamper, field_name=f"Zeitstempel_{number:02d}", invis_settings=settings)
+    stamper = signers.PdfTimeStamper(
+        timestamper, field_name=f"Zeitstempel_{number:02d}", invis_settings=settings
+    )
     output = stamper.timestamp_pdf(
         IncrementalPdfFileWriter(io.BytesIO(base)),
         "sha256",
@@ -135,7 +145,7 @@ class _PlanSigner(signers.Signer):
     def __init__(self, plan: FieldPlan, trust: Trust) -> None:
         self._plan = plan
         certificate = as_asn1(plan.certificate)
-        registry = SimpleCertificateStore()
+        registry = SimpleCertificateStore()  # type: ignore[no-untyped-call]
         registry.register_multiple([as_asn1(other) for other in trust.others])
         super().__init__(signing_cert=certificate, cert_registry=registry, embed_roots=False)
         self._space = _space(certificate.public_key)
@@ -205,13 +215,15 @@ def _metadata(plan: FieldPlan, trust: Trust, at: datetime) -> signers.PdfSignatu
         prop_auth_time=seconds,
         prop_auth_type=pdf_fields.SigAuthType.PASSWORD if plan.by_password else None,
         dss_settings=DSSContentSettings(
-            include_vri=False, placement=SigDSSPlacementPreference.TOGETHER_WITH_SIGNATURE, next_ts_settings=None
+            include_vri=False,
+            placement=SigDSSPlacementPreference.TOGETHER_WITH_SIGNATURE,
+            next_ts_settings=None,
         ),
     )
 
 
 async def _sign(signer: signers.PdfSigner, writer: IncrementalPdfFileWriter, at: datetime) -> bytes:
-    """pyHanko's own `async_sign_pdf`, with the time handed in instead of read from the machine."""
+    """PyHanko's own `async_sign_pdf`, with the time handed in instead of read from the machine."""
     session = signer.init_signing_session(writer, existing_fields_only=True)
     session.system_time = at.replace(microsecond=0)
     info = await session.perform_presign_validation(writer)

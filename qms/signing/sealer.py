@@ -157,7 +157,9 @@ class Sealer:
             for item in (certificate, tsa)
         }
         root_crl = revocation.crl(root, number=int(at.timestamp()), at=at)
-        return seal.Trust(root.certificate, (issuing, tsa, responder.certificate), (root_crl,), tuple(answers.values()))
+        return seal.Trust(
+            root.certificate, (issuing, tsa, responder.certificate), (root_crl,), tuple(answers.values())
+        )
 
 
 def check_signatory(who: Signatory, decision: Decision, *, software_allowed: bool) -> None:

@@ -49,7 +49,9 @@ def request_document(*, actor: HasActor, request: DocumentRequest) -> Document:
     """
     _check_request(request)
     now = clock.now()
-    raw = frozen.dump(request, organisation=settings.ORGANISATION_NAME or settings.PUBLIC.host, created_at=now)
+    raw = frozen.dump(
+        request, organisation=settings.ORGANISATION_NAME or settings.PUBLIC.host, created_at=now
+    )
     document = Document.objects.create(
         number=request.number,
         version=request.version,
@@ -93,16 +95,16 @@ def store_revision(*, actor: HasActor, ctx: jobs.JobContext, new: NewRevision) -
         purpose = _seal_purpose(new)
         if purpose is Purpose.ONE_TIME:
             certificate = authority.store_certificate(new.certificate, purpose, act=new.act)
-            facts = {"purpose": purpose.value, "field": new.field, "person": certificate.pid}
+            issued = {"purpose": purpose.value, "field": new.field, "person": certificate.pid}
             refs = [certificate.sha256, new.act.sha256] if new.act else [certificate.sha256]
-            record(AuditKind.CERTIFICATE_ISSUED, actor=actor, subject=certificate, facts=facts, refs=refs)
+            record(AuditKind.CERTIFICATE_ISSUED, actor=actor, subject=certificate, facts=issued, refs=refs)
         else:
             certificate = authority.certificate_row(new.certificate)
     revision = _add_revision(document, new, certificate)
     if not new.field:
         document.render_sha256 = new.pdf_sha256
         document.save(update_fields=["render_sha256"])
-    facts = {"field": new.field, "revision": new.number, "document_sha256": new.pdf_sha256}
+    facts: dict[str, object] = {"field": new.field, "revision": new.number, "document_sha256": new.pdf_sha256}
     if new.act is not None:
         facts |= {"act": str(new.act.pk), "act_sha256": new.act.sha256}
     kind = _EVENTS.get(new.field, AuditKind.SIGNATURE_SET)
@@ -115,11 +117,19 @@ def record_sealed(*, actor: HasActor, ctx: jobs.JobContext, new: NewRevision) ->
     """Keep the last revision, whose own verification has passed, and end the job: the document is sealed."""
     document = _locked(ctx, new)
     _add_revision(document, new, None)
-    document.state, document.final_sha256, document.sealed_at = DocumentState.SEALED, new.pdf_sha256, clock.now()
+    document.state, document.final_sha256, document.sealed_at = (
+        DocumentState.SEALED,
+        new.pdf_sha256,
+        clock.now(),
+    )
     document.error = ""
     document.save(update_fields=["state", "final_sha256", "sealed_at", "error"])
     hashes = list(document.revisions.order_by("number").values_list("sha256", flat=True))
-    facts = {"document_sha256": new.pdf_sha256, "decision_sha256": document.decision_sha256, "revisions": hashes}
+    facts = {
+        "document_sha256": new.pdf_sha256,
+        "decision_sha256": document.decision_sha256,
+        "revisions": hashes,
+    }
     record(AuditKind.DOCUMENT_SEALED, actor=actor, subject=document, facts=facts, refs=[new.pdf_sha256])
     jobs.finish(ctx)
     return document
@@ -166,7 +176,11 @@ def _check_request(request: DocumentRequest) -> None:
 
 
 def _record_request(actor: HasActor, document: Document) -> None:
-    facts = {"number": document.number, "version": document.version, "decision_sha256": document.decision_sha256}
+    facts = {
+        "number": document.number,
+        "version": document.version,
+        "decision_sha256": document.decision_sha256,
+    }
     refs = [document.request_sha256]
     record(AuditKind.SEALING_REQUESTED, actor=actor, subject=document, facts=facts, refs=refs)
 

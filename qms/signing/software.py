@@ -26,7 +26,9 @@ class SoftwareAuthenticator:
 
     rp_id: str
     credential_id: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-    key: ec.EllipticCurvePrivateKey = field(default_factory=lambda: ec.generate_private_key(ec.SECP256R1()), repr=False)
+    key: ec.EllipticCurvePrivateKey = field(
+        default_factory=lambda: ec.generate_private_key(ec.SECP256R1()), repr=False
+    )
     sign_count: int = 0
     kind: Authenticator = Authenticator.SOFTWARE
     counts: bool = True
@@ -47,8 +49,15 @@ class SoftwareAuthenticator:
         """Answer the challenge of `act`; `user_verified=False` leaves the UV flag out (for refusal tests)."""
         self.sign_count += self.counts
         flags = 0x01 | (0x04 if user_verified else 0)
-        head = hashlib.sha256(self.rp_id.encode()).digest() + bytes([flags]) + self.sign_count.to_bytes(4, "big")
-        client = {"type": "webauthn.get", "challenge": b64(act.challenge), "origin": act.origin, "crossOrigin": False}
+        head = (
+            hashlib.sha256(self.rp_id.encode()).digest() + bytes([flags]) + self.sign_count.to_bytes(4, "big")
+        )
+        client = {
+            "type": "webauthn.get",
+            "challenge": b64(act.challenge),
+            "origin": act.origin,
+            "crossOrigin": False,
+        }
         client_data = json.dumps(client, separators=(",", ":")).encode()
         signed = head + hashlib.sha256(client_data).digest()
         return Assertion(

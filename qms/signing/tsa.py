@@ -28,7 +28,7 @@ class InternalTimeStamper(TimeStamper):
     """pyHanko's door to the built-in authority: answers in process, never touches a network."""
 
     def __init__(self, credential: Credential, issuing: Any, clock: Callable[[], datetime]) -> None:
-        super().__init__(include_nonce=True)
+        super().__init__(include_nonce=True)  # type: ignore[no-untyped-call]
         self._credential, self._issuing, self._clock = credential, issuing, clock
 
     async def async_request_tsa_response(self, req: tsp.TimeStampReq) -> tsp.TimeStampResp:
@@ -51,7 +51,9 @@ def issue_token(
 ) -> bytes:
     """Return the DER token over `digest`; raises ValueError for an unknown digest or a wrong length."""
     if _DIGEST_BYTES.get(digest_name) != len(digest):
-        raise ValueError(f"expected a sha256, sha384 or sha512 digest, got {digest_name} of {len(digest)} bytes")
+        raise ValueError(
+            f"expected a sha256, sha384 or sha512 digest, got {digest_name} of {len(digest)} bytes"
+        )
     own, above = as_asn1(credential.certificate), as_asn1(issuing)
     statement = tsp.TSTInfo(
         {
@@ -67,7 +69,7 @@ def issue_token(
     attributes = _signed_attributes(statement, own, at)
     key = credential.key
     if not isinstance(key, rsa.RSAPrivateKey):
-        raise ValueError("the time-stamping authority signs with RSA")
+        raise TypeError(f"the time-stamping authority signs with RSA, got {type(key).__name__}")
     signature = key.sign(attributes.dump(), padding.PKCS1v15(), hashes.SHA256())
     return tst.build([own, above], statement, attributes, signature)
 
@@ -91,7 +93,10 @@ def _signed_attributes(statement: bytes, own: x509.Certificate, at: datetime) ->
             cms.CMSAttribute({"type": "signing_time", "values": [time]}),
             cms.CMSAttribute({"type": "message_digest", "values": [hashlib.sha256(statement).digest()]}),
             cms.CMSAttribute(
-                {"type": "signing_certificate_v2", "values": [tsp.SigningCertificateV2({"certs": [certificate_id]})]}
+                {
+                    "type": "signing_certificate_v2",
+                    "values": [tsp.SigningCertificateV2({"certs": [certificate_id]})],
+                }
             ),
         ]
     )

@@ -6,12 +6,16 @@ Whoever knows certificate path, statement, signed attributes and signature can r
 
 from __future__ import annotations
 
+from typing import Final
+
 from asn1crypto import algos, cms, core, x509
 
-TOKEN_DIGEST = "sha256"
+TOKEN_DIGEST: Final = "sha256"  # noqa: S105 - the name of an algorithm
 
 
-def build(path: list[x509.Certificate], statement: bytes, attributes: cms.CMSAttributes, signature: bytes) -> bytes:
+def build(
+    path: list[x509.Certificate], statement: bytes, attributes: cms.CMSAttributes, signature: bytes
+) -> bytes:
     """Return the DER token; `path` begins with the certificate of the time-stamping authority, without the root."""
     digest = algos.DigestAlgorithm({"algorithm": TOKEN_DIGEST})
     signer = cms.SignerInfo(
@@ -31,7 +35,10 @@ def build(path: list[x509.Certificate], statement: bytes, attributes: cms.CMSAtt
         {
             "version": "v3",
             "digest_algorithms": cms.DigestAlgorithms([digest]),
-            "encap_content_info": {"content_type": "tst_info", "content": core.ParsableOctetString(statement)},
+            "encap_content_info": {
+                "content_type": "tst_info",
+                "content": core.ParsableOctetString(statement),
+            },
             "certificates": [cms.CertificateChoices("certificate", certificate) for certificate in path],
             "signer_infos": [signer],
         }
@@ -49,6 +56,12 @@ def rebuild(token: bytes) -> bytes:
     statement = bytes(data["encap_content_info"]["content"])
     attributes = cms.CMSAttributes.load(signer["signed_attrs"].untag().dump(), strict=True)
     return build(path, statement, attributes, signer["signature"].native)
+
+
+def certificates(token: bytes) -> frozenset[bytes]:
+    """Return the DER bytes of the certificates inside a token."""
+    found = cms.ContentInfo.load(token)["content"]["certificates"]
+    return frozenset(choice.chosen.dump() for choice in found)
 
 
 def _ordered(certificates: list[x509.Certificate], serial: int) -> list[x509.Certificate]:

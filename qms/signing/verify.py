@@ -12,30 +12,27 @@ import asyncio
 import json
 import logging
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from cryptography import x509
 
 from qms.core import canonical, clock
-from qms.signing import ca, decision, verify_bytes, verify_rules
+from qms.signing import decision, verify_bytes, verify_claims, verify_rules
 from qms.signing.report import (
     DEMO_MARK,
     EXIT_INVALID,
     EXIT_NO_ANCHOR,
     EXIT_USAGE,
     EXIT_VALID,
-    Answer,
-    Claim,
     ClaimName,
     Finding,
     Report,
     Severity,
-    SignatureLine,
 )
 from qms.signing.request import ACTS_FILE, DECISION_FILE
-from qms.signing.verify_pdf import SignatureFacts, SignedPdf
+from qms.signing.verify_pdf import SignedPdf
 from qms.signing.verify_rules import Expected, Material
 
 MAX_FILE_BYTES: Final = 64 * 2**20
@@ -57,7 +54,7 @@ def verify(
     known = expected or Expected()
     try:
         pdf = SignedPdf(data)
-        findings = list(verify_bytes.check(data, pdf.raw_signatures()))
+        findings = list(verify_bytes.check(data, pdf.raw_signatures(), pdf.embedded_certificates()))
         if not pdf.embedded:
             findings.append(Finding(2, Severity.INCOMPLETE, "Siegel_Eingang fehlt", ClaimName.COMPLETE))
         if findings:
@@ -90,7 +87,7 @@ def _report(data: bytes, findings: list[Finding], material: Material | None) -> 
     trusted = has_root and not refuted & {ClaimName.IDENTITY, ClaimName.TIME}
     demo = material is not None and material.decision.demo
     exit_code = EXIT_INVALID if findings else EXIT_VALID if has_root else EXIT_NO_ANCHOR
-    verdict = _verdict(findings, has_root)
+    verdict = verify_claims.verdict(findings, has_root=has_root)
     return Report(
         verdict=f"{verdict} ({DEMO_MARK})" if demo else verdict,
         exit_code=exit_code,
@@ -98,8 +95,8 @@ def _report(data: bytes, findings: list[Finding], material: Material | None) -> 
         complete=complete,
         trusted=trusted,
         demo=demo,
-        claims=tuple(_claims(findings, material)),
-        signatures=tuple(_line(item) for item in material.signatures) if material else (),
+        claims=tuple(verify_claims.claims(findings, material)),
+        signatures=tuple(verify_claims.line(item) for item in material.signatures) if material else (),
         findings=tuple(findings),
         document_sha256=canonical.sha256_hex(data),
         decision_sha256=material.decision.sha256 if material else "",
@@ -107,93 +104,11 @@ def _report(data: bytes, findings: list[Finding], material: Material | None) -> 
     )
 
 
-def _verdict(findings: list[Finding], has_root: bool) -> str:
-    if not findings:
-        return "Gültig und vollständig" if has_root else "Kein Vertrauensanker angegeben"
-    first = min(findings, key=lambda finding: finding.severity)
-    match first.severity:
-        case Severity.CHANGED:
-            return first.text
-        case Severity.INCOMPLETE:
-            return f"Unvollständig: {first.text}"
-        case Severity.UNTRUSTED:
-            return f"Nicht vertrauenswürdig: {first.text}"
-    return f"Ungültig: {first.text}"
-
-
-def _claims(findings: list[Finding], material: Material | None) -> list[Claim]:
-    return [_claim(name, findings, material) for name in ClaimName]
-
-
-def _claim(name: ClaimName, findings: list[Finding], material: Material | None) -> Claim:
-    against = [finding.text for finding in findings if finding.claim is name]
-    if against:
-        return Claim(name, Answer.NO, against[0])
-    if material is None:
-        return Claim(name, Answer.UNCHECKED, "die Prüfung endete vorher")
-    answer, reason = _kept(name, material)
-    return Claim(name, answer, reason)
-
-
-def _kept(name: ClaimName, material: Material) -> tuple[Answer, str]:
-    """Return answer and reason of a claim that no rule refutes."""
-    persons = len(material.decision.required_fields)
-    no_anchor = (Answer.UNCHECKED, "kein Vertrauensanker angegeben")
-    match name:
-        case ClaimName.INTACT:
-            return Answer.YES, "alle Signaturen halten; danach kamen nur erlaubte Ergänzungen"
-        case ClaimName.COMPLETE:
-            return Answer.YES, f"beide Siegel, {persons} geforderte Bestätigungen und der Zeitstempel sind da"
-        case ClaimName.TIME:
-            if material.root is None:
-                return no_anchor
-            return Answer.YES, f"Zeitstempel vom {_time(material.signatures[-1].signed_at)}, Betreiber bezeugt"
-        case ClaimName.IDENTITY:
-            if material.root is None:
-                return no_anchor
-            return Answer.YES, f"alle Zertifikate führen zu {_name(material.root)}"
-        case ClaimName.ATTACHMENT:
-            if material.expected.decision_sha256 and material.expected.render_sha256:
-                return Answer.YES, "Anhang und erste Fassung sind die aufgezeichneten"
-            return Answer.UNCHECKED, "dafür braucht es den Eintrag im Freigaberegister"
-        case ClaimName.CONFIRMED:
-            return _confirmed(material)
-        case ClaimName.CERTIFICATE:
-            if material.root is None:
-                return no_anchor
-            return Answer.YES, "nach den eingebetteten Auskünften zur Zeit der Signatur"
-    return Answer.UNCHECKED, "der aktuelle Status steht im Freigaberegister"
-
-
-def _confirmed(material: Material) -> tuple[Answer, str]:
-    fields = {required.field for required in material.decision.required_fields}
-    own = [record for record in material.records if record.act.field in fields]
-    without = [record.act.field for record in own if record.assertion is None]
-    if without:
-        return Answer.NO, f"{', '.join(without)}: mit Passwort und Einmalcode, ohne Schlüssel der Person"
-    if any(record.authenticator.value == "software" for record in own):
-        return Answer.YES, "Muster: Software-Authenticator; Einrichtung der Schlüssel nicht geprüft"
-    return Answer.YES, "alle Passkey-Bestätigungen halten; Einrichtung der Schlüssel nicht geprüft"
-
-
-def _line(item: SignatureFacts) -> SignatureLine:
-    kind = "Zeitstempel" if item.is_timestamp else "Person" if ca.pid_of(item.certificate) else "Siegel"
-    intact = item.intact and item.unchanged and item.covers
-    return SignatureLine(item.field, item.signer, kind, _time(item.signed_at), intact, item.trusted and item.timestamped)
-
-
-def _time(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%d.%m.%Y, %H:%M:%S UTC")
-
-
-def _name(certificate: x509.Certificate) -> str:
-    found = certificate.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
-    return str(found[0].value) if found else certificate.subject.rfc4514_string()
-
-
 def main(arguments: list[str] | None = None) -> int:
     """Run the command and return its exit code; usage errors return 2."""
-    parser = argparse.ArgumentParser(prog="python -m qms.signing.verify", description="Prüft ein signiertes Dokument.")
+    parser = argparse.ArgumentParser(
+        prog="python -m qms.signing.verify", description="Prüft ein signiertes Dokument."
+    )
     parser.add_argument("file", type=Path, help="PDF-Datei")
     parser.add_argument("--root", type=Path, help="Wurzelzertifikat (PEM); nie nur aus dem Paket nehmen")
     parser.add_argument("--json", action="store_true", help="Prüfbericht als JSON")
@@ -203,17 +118,25 @@ def main(arguments: list[str] | None = None) -> int:
         return EXIT_USAGE if stop.code else EXIT_VALID
     logging.disable(logging.CRITICAL)
     try:
-        if options.file.stat().st_size > MAX_FILE_BYTES:
-            raise ValueError(f"die Datei ist größer als {MAX_FILE_BYTES} Byte")
-        data = options.file.read_bytes()
+        data = _read(options.file)
         root = x509.load_pem_x509_certificate(options.root.read_bytes()) if options.root else None
     except (OSError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return EXIT_USAGE
     report = verify(data, root=root)
-    text = json.dumps(report.to_json(), ensure_ascii=False, indent=2) + "\n" if options.json else report.to_text()
+    text = (
+        json.dumps(report.to_json(), ensure_ascii=False, indent=2) + "\n"
+        if options.json
+        else report.to_text()
+    )
     sys.stdout.write(text)
     return report.exit_code
+
+
+def _read(path: Path) -> bytes:
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise ValueError(f"die Datei ist größer als {MAX_FILE_BYTES} Byte")
+    return path.read_bytes()
 
 
 if __name__ == "__main__":

@@ -35,13 +35,16 @@ def trimmed(padded: bytes) -> bytes:
     return padded[: int(peek(padded))]
 
 
-def check(data: bytes, signatures: list[RawSignature]) -> Iterator[Finding]:
-    """Yield what is wrong with the bytes of the signatures, given in file order."""
+def check(data: bytes, signatures: list[RawSignature], covered: frozenset[bytes]) -> Iterator[Finding]:
+    """Yield what is wrong with the bytes of the signatures, given in file order.
+
+    covered: the certificates (DER) that the file embeds elsewhere, where its last signature covers them.
+    """
     for signature in signatures:
         yield from _check_hex(data, signature)
         yield from _check_digest(data, signature)
     if signatures:
-        yield from _check_last(data, signatures[-1])
+        yield from _check_last(data, signatures[-1], covered)
 
 
 def _check_hex(data: bytes, signature: RawSignature) -> Iterator[Finding]:
@@ -85,8 +88,11 @@ def _named_digest(signature: RawSignature) -> tuple[str, bytes]:
     return signer["digest_algorithm"]["algorithm"].native, values["message_digest"][0].native
 
 
-def _check_last(data: bytes, last: RawSignature) -> Iterator[Finding]:
-    """5: the last signature reaches to the end of the file. 11: its token holds nothing but what is signed."""
+def _check_last(data: bytes, last: RawSignature, covered: frozenset[bytes]) -> Iterator[Finding]:
+    """5: the last signature reaches to the end of the file. 11: its token holds nothing but what is signed.
+
+    The certificates in the token are covered by nothing; they must be the very ones embedded in the signed part.
+    """
     _, _, second, rest = last.byte_range
     if second + rest != len(data):
         text = f"Verändert nach {last.field}: hinter der letzten Signatur stehen weitere Bytes"
@@ -94,7 +100,7 @@ def _check_last(data: bytes, last: RawSignature) -> Iterator[Finding]:
     if not last.is_timestamp:
         return  # an unfinished file; rules 1 to 3 name what is missing
     try:
-        same = tst.rebuild(last.der) == last.der
+        same = tst.rebuild(last.der) == last.der and tst.certificates(last.der) <= covered
     except (ValueError, TypeError, KeyError, IndexError, AttributeError):
         same = False
     if not same:

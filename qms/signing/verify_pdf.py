@@ -77,7 +77,9 @@ class SignedPdf:
             numbers = tuple(int(number) for number in item.byte_range)
             if len(numbers) != 4:
                 numbers = (0, 0, 0, 0)
-            found.append(RawSignature(item.field_name, numbers, trimmed(item.pkcs7_content), _is_timestamp(item)))
+            found.append(
+                RawSignature(item.field_name, numbers, trimmed(item.pkcs7_content), _is_timestamp(item))
+            )
         return found
 
     def fields(self) -> dict[str, bool]:
@@ -100,6 +102,11 @@ class SignedPdf:
                 raise ValueError(f"the attachment {name} occurs twice")
             found[name] = specification["/EF"]["/F"].data
         return found
+
+    def embedded_certificates(self) -> frozenset[bytes]:
+        """Return the certificates (DER) in the security store of the file."""
+        dss = self._dss()
+        return frozenset() if dss is None else frozenset(item.dump() for item in dss.load_certs())
 
     def first_revision(self) -> bytes:
         """Return the bytes before the opening seal was added: revision 0, as it was rendered."""
@@ -171,7 +178,12 @@ def _stamped_at(item: EmbeddedPdfSignature) -> datetime | None:
 
 
 def _context(roots: list[Any], dss: DocumentSecurityStore | None, moment: datetime) -> ValidationContext:
-    settings = {"trust_roots": roots, "moment": moment, "revocation_mode": "require", "allow_fetching": False}
+    settings: dict[str, Any] = {
+        "trust_roots": roots,
+        "moment": moment,
+        "revocation_mode": "require",
+        "allow_fetching": False,
+    }
     return ValidationContext(**settings) if dss is None else dss.as_validation_context(settings)
 
 

@@ -71,7 +71,9 @@ def _rule_2(material: Material) -> Iterator[Finding]:
     if seal is None:
         yield _incomplete(2, f"{OPENING_FIELD} fehlt")
     elif not seal.certifies or material.signatures[0] is not seal:
-        yield _invalid(2, f"{OPENING_FIELD} schreibt den Inhalt nicht als erste Signatur fest", ClaimName.INTACT)
+        yield _invalid(
+            2, f"{OPENING_FIELD} schreibt den Inhalt nicht als erste Signatur fest", ClaimName.INTACT
+        )
     elif not _is_seal(seal):
         yield _invalid(2, f"{OPENING_FIELD} trägt kein Siegel der Organisation", ClaimName.IDENTITY)
 
@@ -105,12 +107,16 @@ def _rule_4(material: Material) -> Iterator[Finding]:
             text = f"{item.field}: Aussteller nicht vertrauenswürdig oder Zertifikat nicht gültig ({item.signer})"
             yield _untrusted(4, text, ClaimName.IDENTITY)
         elif material.root is not None and not item.timestamped:
-            yield _untrusted(4, f"{item.field}: der Zeitstempel der Signatur fehlt oder gilt nicht", ClaimName.TIME)
+            yield _untrusted(
+                4, f"{item.field}: der Zeitstempel der Signatur fehlt oder gilt nicht", ClaimName.TIME
+            )
     if material.root is not None and ca.is_demo(material.root) is not material.decision.demo:
         yield _invalid(4, "Muster und Wurzelzertifikat passen nicht zusammen", ClaimName.IDENTITY)
     last = material.signatures[-1]
     if last.is_timestamp and last.certificate.not_valid_after_utc < material.at:
-        yield _untrusted(4, "der letzte Zeitstempel ist abgelaufen; er hätte erneuert werden müssen", ClaimName.TIME)
+        yield _untrusted(
+            4, "der letzte Zeitstempel ist abgelaufen; er hätte erneuert werden müssen", ClaimName.TIME
+        )
 
 
 def _rule_5(material: Material) -> Iterator[Finding]:
@@ -122,7 +128,10 @@ def _rule_5(material: Material) -> Iterator[Finding]:
 
 def _rule_6(material: Material) -> Iterator[Finding]:
     """6: there is no signature field beyond the listed ones and timestamps."""
-    listed = {required.field for required in material.decision.required_fields} | {OPENING_FIELD, CLOSING_FIELD}
+    listed = {required.field for required in material.decision.required_fields} | {
+        OPENING_FIELD,
+        CLOSING_FIELD,
+    }
     stamps = {item.field for item in material.signatures if item.is_timestamp}
     for name in sorted(set(material.fields) - listed - stamps):
         yield _invalid(6, f"fremdes Signaturfeld {name}", ClaimName.COMPLETE)
@@ -155,7 +164,9 @@ def _rule_9(material: Material) -> Iterator[Finding]:
         signature = material.signature(required.field)
         if signature is None:
             continue
-        found = [record for record in material.records if record.sha256 == ca.record_of(signature.certificate)]
+        found = [
+            record for record in material.records if record.sha256 == ca.record_of(signature.certificate)
+        ]
         if len(found) != 1 or not _belongs(found[0], required.field, signature, material):
             text = f"{required.field}: das Zertifikat beruht auf keiner Bestätigung dieser Person für dieses Feld"
             yield _invalid(9, text, ClaimName.CONFIRMED)

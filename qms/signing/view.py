@@ -70,7 +70,9 @@ class AppearanceInput:
 def page_context(data: PageInput) -> dict[str, Any]:
     """Return the template context of a document."""
     body = data.body
-    sections = [{**section, "blocks": [_block(block) for block in section["blocks"]]} for section in body["sections"]]
+    sections = [
+        {**section, "blocks": [_block(block) for block in section["blocks"]]} for section in body["sections"]
+    ]
     if not any(block["kind"] == "signatures" for section in sections for block in section["blocks"]):
         with override("de"):
             title = _("Unterschriften und Siegel")
@@ -138,7 +140,14 @@ def person_appearance(
 
 
 def seal_appearance(
-    *, field: str, organisation: str, sealed_at: datetime, zone: str, certificate_sha256: str, checkpoint: str, demo: bool
+    *,
+    field: str,
+    organisation: str,
+    sealed_at: datetime,
+    zone: str,
+    certificate_sha256: str,
+    checkpoint: str,
+    demo: bool,
 ) -> AppearanceInput:
     """Return the picture of a seal; the closing seal also names the state of the log."""
     with override("de"):
@@ -147,7 +156,9 @@ def seal_appearance(
         rows += [(_("Zertifikat SHA-256"), f"{certificate_sha256[:FIELD_DIGEST]}…")]
         if checkpoint:
             rows += [(_("Protokollstand"), checkpoint)]
-        small = _("Organisationssiegel – bestätigt Herkunft und Unverändertheit, ersetzt keine persönliche Unterschrift")
+        small = _(
+            "Organisationssiegel – bestätigt Herkunft und Unverändertheit, ersetzt keine persönliche Unterschrift"
+        )
         return AppearanceInput(
             heading=heading, title=organisation, rows=tuple(rows), small=small, demo=demo, seal=True
         )
@@ -164,7 +175,9 @@ def method_label(method: Method) -> str:
     """Return the label of an act; it never claims more than what happened (spec 5.2)."""
     if method is Method.PASSKEY:
         return _("Elektronische Freigabebestätigung mit personengebundenem Schlüssel (Passkey)")
-    return _("Elektronische Freigabebestätigung mit Passwort und Einmalcode, ohne personengebundenen Schlüssel")
+    return _(
+        "Elektronische Freigabebestätigung mit Passwort und Einmalcode, ohne personengebundenen Schlüssel"
+    )
 
 
 def local_time(moment: datetime, zone: str) -> str:
@@ -193,7 +206,10 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
     if block["kind"] == "table":
         numeric = set(block.get("numeric", []))
         head = [{"text": text, "numeric": index in numeric} for index, text in enumerate(block["head"])]
-        rows = [[{"text": text, "numeric": index in numeric} for index, text in enumerate(row)] for row in block["rows"]]
+        rows = [
+            [{"text": text, "numeric": index in numeric} for index, text in enumerate(row)]
+            for row in block["rows"]
+        ]
         return {"kind": "table", "caption": block.get("caption", ""), "head": head, "rows": rows}
     if block["kind"] == "list":
         return {"kind": "list", "items_list": block["items"]}  # a template reads `.items` as a method of dict

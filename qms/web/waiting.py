@@ -26,8 +26,8 @@ from qms.roles import selectors as people
 from qms.roles.models import User
 from qms.roles.permissions import Permission
 from qms.roles.rules import Account, Case, SodAction, violations
-from qms.web.answers import account
 from qms.signing.models import Document, DocumentState
+from qms.web.answers import account
 from qms.workloads.models import Workload
 
 LIMIT: Final = 100  # rows of one kind; more would not be read anyway
@@ -83,7 +83,9 @@ def of(request: HttpRequest) -> Waiting:
 
 
 def _oldest_first(rows: Iterable[Row]) -> tuple[Row, ...]:
-    return tuple(sorted(rows, key=lambda row: (row.since is None, row.since.timestamp() if row.since else 0.0)))
+    return tuple(
+        sorted(rows, key=lambda row: (row.since is None, row.since.timestamp() if row.since else 0.0))
+    )
 
 
 Lists = tuple[list[Row], list[Row]]
@@ -104,13 +106,17 @@ def _owners(actor: User) -> Lists:
         elif workload.owner:
             note = _("Owner-Rolle annehmen")
             who = workload.owner.display_name
-            others.append(Row(_("Annehmen"), workload.title, note, workload.created_at, url, _("Ansehen"), who))
+            others.append(
+                Row(_("Annehmen"), workload.title, note, workload.created_at, url, _("Ansehen"), who)
+            )
     return mine, others
 
 
 def _classifications(actor: User) -> Lists:
     """Workloads with a proposed classification that nobody has confirmed."""
-    open_rows = _visible(actor).filter(classifications__confirmed_by__isnull=True, classifications__isnull=False)
+    open_rows = _visible(actor).filter(
+        classifications__confirmed_by__isnull=True, classifications__isnull=False
+    )
     found = list(open_rows.select_related("answers").distinct()[:LIMIT])
     rights = guards.prefetch(actor, found)
     mine: list[Row] = []
@@ -119,11 +125,16 @@ def _classifications(actor: User) -> Lists:
         since = workload.answers.answered_at if hasattr(workload, "answers") else workload.created_at
         may = rights.may(Permission.CONFIRM_CLASSIFICATION, workload)
         if may and not violations(_workload_case(workload, actor), SodAction.CONFIRM_CLASSIFICATION):
-            url, note = reverse("workload_confirm", args=[workload.pk]), _("Datenklassifizierung, 7 Objektklassen")
+            url, note = (
+                reverse("workload_confirm", args=[workload.pk]),
+                _("Datenklassifizierung, 7 Objektklassen"),
+            )
             mine.append(Row(_("Bestätigen"), workload.title, note, since, url, _("Bestätigen")))
         elif _involved(workload, actor):
             url, note = reverse("workload_data", args=[workload.pk]), _("Datenklassifizierung bestätigen")
-            others.append(Row(_("Bestätigen"), workload.title, note, since, url, _("Ansehen"), _("Prüfer(in)")))
+            others.append(
+                Row(_("Bestätigen"), workload.title, note, since, url, _("Ansehen"), _("Prüfer(in)"))
+            )
     return mine, others
 
 
@@ -131,7 +142,9 @@ def _requests(actor: User) -> Lists:
     """Undecided requests, by what their state asks for."""
     candidates = approvals.visible_to(actor).filter(status__in=_OPEN).order_by("submitted_at", "id")
     related = ("workload__pilot", "requester", "requester_account", "reviewer_account")
-    found = list(candidates.select_related(*related).prefetch_related("decisions__account", "questions")[:LIMIT])
+    found = list(
+        candidates.select_related(*related).prefetch_related("decisions__account", "questions")[:LIMIT]
+    )
     rights = guards.prefetch(actor, [approval.workload for approval in found])
     producers = _producers(found)
     mine: list[Row] = []
@@ -150,12 +163,14 @@ def _own_row(approval: Approval, rights: guards.Rights, case: Case) -> Row | Non
     """Return what the person has to do with the request, None if it is somebody else's turn."""
     workload, subject = approval.workload, f"{approval.workload.title} · {approval.number}"
     if approval.status == ApprovalStatus.QUERY:
-        if approval.requester_id != case.actor.person_id or not rights.may(Permission.REQUEST_APPROVAL, workload):
+        if approval.requester_id != case.actor.person_id or not rights.may(
+            Permission.REQUEST_APPROVAL, workload
+        ):
             return None
         url, note = reverse("approval", args=[approval.pk]), _("Rückfrage zum Antrag")
         return Row(_("Beantworten"), subject, note, _asked_at(approval), url, _("Beantworten"))
     if approval.status in _TO_REVIEW:
-        if not rights.may(Permission.COMPLETE_REVIEW, workload) or violations(case, SodAction.REVIEW_ACT):
+        if not rights.may(Permission.COMPLETE_REVIEW, workload) or violations(case, SodAction.VOTE):
             return None
         url, note = reverse("approval_review", args=[approval.pk]), _("Freigabeantrag")
         return Row(_("Prüfen"), subject, note, approval.submitted_at, url, _("Prüfen"))
@@ -180,7 +195,9 @@ def _foreign_row(approval: Approval) -> Row:
 def _unsealed(actor: User) -> Lists:
     """Decided approvals whose newest document could not be sealed; until it is, they are not in force."""
     failed = Document.objects.filter(state=DocumentState.FAILED).values_list("subject_id", flat=True)
-    concerned = list(approvals.visible_to(actor).filter(pk__in=failed).select_related("workload__pilot")[:LIMIT])
+    concerned = list(
+        approvals.visible_to(actor).filter(pk__in=failed).select_related("workload__pilot")[:LIMIT]
+    )
     rights = guards.prefetch(actor, [approval.workload for approval in concerned])
     mine: list[Row] = []
     others: list[Row] = []
@@ -189,13 +206,20 @@ def _unsealed(actor: User) -> Lists:
         document = newest[approval.pk]
         if document.state != DocumentState.FAILED:
             continue
-        subject, url = f"{approval.workload.title} · {approval.number}", reverse("approval", args=[approval.pk])
+        subject, url = (
+            f"{approval.workload.title} · {approval.number}",
+            reverse("approval", args=[approval.pk]),
+        )
         note = _("Das Dokument konnte nicht gesiegelt werden; die Freigabe ist noch nicht wirksam")
         if rights.may(Permission.SEAL_DOCUMENT, approval.workload):
-            mine.append(Row(_("Erneut siegeln"), subject, note, document.requested_at, url, _("Erneut siegeln")))
+            mine.append(
+                Row(_("Erneut siegeln"), subject, note, document.requested_at, url, _("Erneut siegeln"))
+            )
         elif _takes_part(approval, actor):
             who = _("Prüfer(in)")
-            others.append(Row(_("Erneut siegeln"), subject, note, document.requested_at, url, _("Ansehen"), who))
+            others.append(
+                Row(_("Erneut siegeln"), subject, note, document.requested_at, url, _("Ansehen"), who)
+            )
     return mine, others
 
 
@@ -207,7 +231,10 @@ def _documents(found: list[Approval]) -> QuerySet[Document]:
 def _role_requests(actor: User) -> Lists:
     """Role changes that a second person has to confirm."""
     rights = guards.prefetch(actor)
-    may = rights.acting_role(Permission.ASSIGN_ROLES, letters=people.CONFIRMS) is not None or people.is_bootstrap()
+    may = (
+        rights.acting_role(Permission.ASSIGN_ROLES, letters=people.CONFIRMS) is not None
+        or people.is_bootstrap()
+    )
     mine: list[Row] = []
     others: list[Row] = []
     for request in people.open_requests()[:LIMIT] if may or rights.may(Permission.ASSIGN_ROLES) else []:

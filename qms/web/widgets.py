@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.utils.functional import Promise
 
 
 class ChoiceCards(forms.RadioSelect):
     """Radio buttons as large cards; `hints` explains choices, by value. Nothing is chosen beforehand by itself."""
 
-    def __init__(self, *args: Any, hints: Mapping[str, str] | None = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, hints: Mapping[str, str | Promise] | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.hints = dict(hints or {})
 

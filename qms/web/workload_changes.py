@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
@@ -86,15 +87,33 @@ _PARTS: Final[dict[str, Promise]] = {
 }
 _CODES: Final[dict[str, Any]] = {
     member.value: member
-    for kind in (Mode, Criticality, AiActRole, AiActRiskClass, Level, Flag, ProtectionNeed, Comparator, AbortCategory)
+    for kind in (
+        Mode,
+        Criticality,
+        AiActRole,
+        AiActRiskClass,
+        Level,
+        Flag,
+        ProtectionNeed,
+        Comparator,
+        AbortCategory,
+    )
     for member in kind
 }
 # What follows from another field and would only repeat it.
-SILENT: Final = ("model.facts", "id", "schema")
+_SILENT: Final = ("model.facts", "id", "schema", "classification.object_class", "criteria.quality_targets.id")
+# How the history sums up the many fields of one part.
+_SECTIONS: Final[tuple[tuple[str, Promise], ...]] = (
+    ("model", lazy("Modell")),
+    ("classification", lazy("Datenklassifizierung")),
+    ("criteria.quality_targets", lazy("Qualitätsziele")),
+    ("criteria.abort_criteria", lazy("Abbruchkriterien")),
+    ("criteria.fallback", lazy("Ausweichpfad")),
+    ("location", lazy("Verarbeitungsort")),
+    ("pilot", lazy("Pilotrahmen")),
+)
 _INDEX: Final = re.compile(r"\[([^\]]*)\]")
-_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
-_NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +134,7 @@ def since(workload: Workload, sha256: str) -> list[Change]:
     now = selectors.content_by_sha256(workload, workload.content_sha256)
     if before is None or now is None or sha256 == workload.content_sha256:
         return []
-    found = [row for row in selectors.differences(before, now) if not row[0].startswith(SILENT)]
+    found = [row for row in selectors.differences(before, now) if not _is_silent(row[0])]
     words = _Words()
     authors = _authors(workload, sha256, [path for path, _old, _new in found])
     return [_change(path, old, new, words, authors.get(path)) for path, old, new in found]
@@ -136,6 +155,24 @@ def field_name(path: str) -> str:
         return f"{owner}: {name}" + (f", {part}" if part else "")
     title = f"{name} {index.group(1)}" if index else name
     return f"{title}: {part}" if part else title
+
+
+def section_name(path: str) -> str:
+    """Return the part of the content a path belongs to: "Datenklassifizierung", "Abbruchkriterien"; else its field."""
+    plain = _INDEX.sub("", path)
+    found = [
+        str(label) for pattern, label in _SECTIONS if plain == pattern or plain.startswith(f"{pattern}.")
+    ]
+    return found[0] if found else field_name(path)
+
+
+def sections(paths: Iterable[str]) -> list[str]:
+    """Return the changed parts of the content without duplicates, in the order of the paths."""
+    return list(dict.fromkeys(section_name(path) for path in paths if not _is_silent(path)))
+
+
+def _is_silent(path: str) -> bool:
+    return _INDEX.sub("", path).startswith(_SILENT)
 
 
 def touches(path: str) -> str:
@@ -165,21 +202,19 @@ class _Words:
         return self._by_place(path.rsplit(".", maxsplit=1)[-1], text)
 
     def _by_place(self, last: str, text: str) -> str:
-        if last in {"owner", "deputy", "lead"}:
-            return self._person(text)
-        if last == "platform":
-            return self._platform(text)
-        if last == "owner_accepted_at":
-            return formats.moment(datetime.fromisoformat(text))
-        if last == "budget_cap_eur":
-            return formats.money(Decimal(text))
-        if _SHA256.fullmatch(text):
-            return formats.short_digest(text)
-        if _DAY.fullmatch(text):
-            return formats.day(date.fromisoformat(text))
-        if _NUMBER.fullmatch(text) and last == "threshold":
-            return _exact(text)
-        return text
+        places: dict[str, Callable[[str], str]] = {
+            "owner": self._person,
+            "deputy": self._person,
+            "lead": self._person,
+            "platform": self._platform,
+            "owner_accepted_at": lambda moment: formats.moment(datetime.fromisoformat(moment)),
+            "budget_cap_eur": lambda amount: formats.money(Decimal(amount)),
+            "threshold": _exact,
+            "digest": formats.short_digest,
+        }
+        if last in places:
+            return places[last](text)
+        return formats.day(date.fromisoformat(text)) if _DAY.fullmatch(text) else text
 
     def _person(self, pid: str) -> str:
         if self._names is None:

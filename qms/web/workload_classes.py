@@ -43,9 +43,14 @@ class ClassRow:
     form: ChangeClassForm | None = None
 
 
-def rows(workload: Workload, *, editable: bool = False, failed: ChangeClassForm | None = None) -> list[ClassRow]:
+def rows(
+    workload: Workload, *, editable: bool = False, failed: ChangeClassForm | None = None
+) -> list[ClassRow]:
     """Return the classified object classes in the order of the catalogue."""
-    items = {item.object_class: item for item in workload.classifications.select_related("classified_by", "confirmed_by")}
+    items = {
+        item.object_class: item
+        for item in workload.classifications.select_related("classified_by", "confirmed_by")
+    }
     answers = classification.answers_of(workload)
     proposed = classification.proposal_for(workload, answers).rows if answers and workload.mode else {}
     reasons = {key.value: row.reason_de for key, row in proposed.items()}
@@ -63,7 +68,8 @@ def result(workload: Workload, actor: User, failed: ChangeClassForm | None) -> d
         "chosen": chosen_answers(workload),
         "open_count": sum(1 for row in found if row.confirmed_at is None),
         "editable": editable,
-        "may_confirm": rights.may(Permission.CONFIRM_CLASSIFICATION, workload) and not blocked(workload, actor),
+        "may_confirm": rights.may(Permission.CONFIRM_CLASSIFICATION, workload)
+        and not blocked(workload, actor),
         "confirmers": confirmers(),
         "failed": failed,
         "location": getattr(workload, "location", None),

@@ -36,7 +36,9 @@ def metric_choices() -> list[tuple[str, str]]:
     """Return the metrics a quality target can use, each with its unit."""
     names = catalogue()
     units = {"ratio": _("Anteil von 0 bis 1"), "*": _("Wert von 0 bis 1"), "n": _("Anzahl")}
-    return [(key, f"{names[key].name} ({units.get(names[key].unit, names[key].unit)})") for key in QUALITY_METRICS]
+    return [
+        (key, f"{names[key].name} ({units.get(names[key].unit, names[key].unit)})") for key in QUALITY_METRICS
+    ]
 
 
 class CriteriaForm(StepForm):
@@ -53,7 +55,9 @@ class CriteriaForm(StepForm):
     dataset_version = forms.CharField(
         label=lazy("An welchen Daten wird gemessen?"),
         max_length=120,
-        help_text=lazy("Name und Version, damit alle dieselben Daten meinen. Beispiel: Prüfdaten Stand 2026-10"),
+        help_text=lazy(
+            "Name und Version, damit alle dieselben Daten meinen. Beispiel: Prüfdaten Stand 2026-10"
+        ),
     )
     comparator = forms.ChoiceField(
         label=lazy("Vergleich"), choices=[(item.value, item.label) for item in Comparator]
@@ -78,7 +82,9 @@ class CriteriaForm(StepForm):
         money=True,
         max_digits=12,
         decimal_places=2,
-        help_text=lazy("In Euro. Ist das Budget verbraucht, stoppt ein Abbruchkriterium den Lauf. Beispiel: 20.000"),
+        help_text=lazy(
+            "In Euro. Ist das Budget verbraucht, stoppt ein Abbruchkriterium den Lauf. Beispiel: 20.000"
+        ),
     )
     pilot_platform = forms.ModelChoiceField(
         label=lazy("Auf welcher Plattform soll der Pilot laufen?"),
@@ -113,10 +119,10 @@ class CriteriaForm(StepForm):
     )
     proposals = ("success_measure", "rto_min", "fallback_steps", "pilot_platform", "pilot_start", "scope")
 
-    def __init__(self, *args: Any, workload: Workload, **kwargs: Any) -> None:
+    def __init__(self, data: Any = None, *, workload: Workload) -> None:
         """Fill from what is stored; what is not, is proposed."""
         stored, proposal = _stored(workload), _proposal(workload)
-        super().__init__(*args, initial=proposal | stored, **kwargs)
+        super().__init__(data, initial=proposal | stored)
         self.propose(proposal.keys() - stored.keys())
 
     @property
@@ -218,14 +224,15 @@ class _RuleFormSet(_BaseRules):
         return tuple(rule for rule in found if rule is not None)
 
 
-RuleFormSet = forms.formset_factory(AbortRuleForm, formset=_RuleFormSet, extra=1, max_num=40)
+_factory: Any = forms.formset_factory(AbortRuleForm, formset=_RuleFormSet, extra=1, max_num=40)
 
 
 def rule_forms(data: Any, workload: Workload, level: Level | None, flags: tuple[Flag, ...]) -> _RuleFormSet:
     """Return the rules as stored, or as proposed for mode, level and flags; `data` of a POST that has none is ignored."""
     initial = stored_rules(workload) or proposed_rules(workload, level, flags)
     bound = data if data is not None and f"{RULES_PREFIX}-TOTAL_FORMS" in data else None
-    return RuleFormSet(bound, initial=initial, prefix=RULES_PREFIX)
+    made: _RuleFormSet = _factory(bound, initial=initial, prefix=RULES_PREFIX)
+    return made
 
 
 def stored_rules(workload: Workload) -> list[dict[str, str]]:
@@ -245,7 +252,9 @@ def rules_data(rules: _RuleFormSet, initial: list[dict[str, str]]) -> tuple[Abor
     """Return the rules of the form set, or `initial` where the caller sent none."""
     if rules.is_bound:
         return rules.to_data()
-    return tuple(AbortRuleData(AbortCategory(row["category"]), row["text"], row["template"]) for row in initial)
+    return tuple(
+        AbortRuleData(AbortCategory(row["category"]), row["text"], row["template"]) for row in initial
+    )
 
 
 def _caret(text: str, line: int, column: int) -> str:
@@ -282,7 +291,9 @@ def _proposal(workload: Workload) -> dict[str, Any]:
         "pilot_start": today,
         "pilot_end": today + PILOT_LENGTH,
         "rto_min": RTO_MIN.get(workload.criticality, RTO_MIN[Criticality.NORMAL.value]),
-        "scope": _("Läufe von „%(title)s“ auf der Pilotplattform mit den klassifizierten Daten. Kein produktiver Betrieb.")
+        "scope": _(
+            "Läufe von „%(title)s“ auf der Pilotplattform mit den klassifizierten Daten. Kein produktiver Betrieb."
+        )
         % {"title": workload.title},
         "success_measure": _(
             "Das Qualitätsziel ist erreicht, kein Abbruchkriterium ist verletzt, und die Zielplattform ist in der "

@@ -63,7 +63,9 @@ class CriteriaView:
 
 def report_for(workload: Workload, items: list[EvidenceItem]) -> GateReport:
     """Return the gate report of the workload as it stands, for a Vorfreigabe."""
-    return gates.evaluate_dossier(gates.facts_for(workload, ApprovalType.PRELIMINARY, at=clock.now(), items=items))
+    return gates.evaluate_dossier(
+        gates.facts_for(workload, ApprovalType.PRELIMINARY, at=clock.now(), items=items)
+    )
 
 
 def current_items(workload: Workload) -> list[EvidenceItem]:

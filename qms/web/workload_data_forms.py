@@ -55,9 +55,9 @@ class AnswersForm(StepForm):
     )
     country = forms.CharField(label=lazy("In welches Land?"), required=False, max_length=120)
 
-    def __init__(self, *args: Any, workload: Workload, **kwargs: Any) -> None:
+    def __init__(self, data: Any = None, *, workload: Workload) -> None:
         """Show the stored answers; nothing is ticked before somebody answered."""
-        super().__init__(*args, initial=_initial(workload), **kwargs)
+        super().__init__(data, initial=_initial(workload))
         for question in questions.questions():
             self.fields[question.id] = forms.MultipleChoiceField(
                 label=question.text,
@@ -86,7 +86,9 @@ class AnswersForm(StepForm):
     def answers(self) -> Answers:
         """Return the chosen codes by question."""
         data = self.cleaned_data
-        return {item.id: frozenset(data.get(item.id, [])) for item in questions.questions() if data.get(item.id)}
+        return {
+            item.id: frozenset(data.get(item.id, [])) for item in questions.questions() if data.get(item.id)
+        }
 
     def views(self) -> list[QuestionView]:
         """Return the questions as the page shows them."""
@@ -129,7 +131,9 @@ class ChangeClassForm(StepForm):
         label=lazy("Begründung"),
         required=False,
         widget=forms.Textarea(attrs={"rows": 2}),
-        help_text=lazy("Nötig, wenn die Stufe unter dem Vorschlag liegt. Sie steht neben dem Vorschlag im Dokument."),
+        help_text=lazy(
+            "Nötig, wenn die Stufe unter dem Vorschlag liegt. Sie steht neben dem Vorschlag im Dokument."
+        ),
     )
 
 
@@ -141,7 +145,9 @@ class ConfirmForm(StepForm):
     )
 
 
-def _options(name: str, answers: Iterable[questions.Answer], ticked: set[str], type_: str) -> tuple[Option, ...]:
+def _options(
+    name: str, answers: Iterable[questions.Answer], ticked: set[str], type_: str
+) -> tuple[Option, ...]:
     return tuple(
         Option(answer.code, answer.text, type_, answer.code in ticked, f"id_{name}_{answer.code}")
         for answer in answers

@@ -25,7 +25,7 @@ class NumberField(forms.DecimalField):
         widget = forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"})
         super().__init__(widget=widget, **kwargs)
 
-    def to_python(self, value: Any) -> Decimal | None:
+    def to_python(self, value: Any) -> Any:
         """Return the number; raises ValidationError for what is none or could be two."""
         if not isinstance(value, str):
             return super().to_python(value)

@@ -51,7 +51,9 @@ class WorkloadForm(StepForm):
     title = forms.CharField(
         label=lazy("Wie heißt der Workload?"),
         max_length=160,
-        help_text=lazy("Ein kurzer Name. Er steht in Listen und auf der Freigabe. Beispiel: Ersatzteil-Assistent"),
+        help_text=lazy(
+            "Ein kurzer Name. Er steht in Listen und auf der Freigabe. Beispiel: Ersatzteil-Assistent"
+        ),
     )
     purpose = forms.CharField(
         label=lazy("Wozu dient er?"),
@@ -110,11 +112,15 @@ class WorkloadForm(StepForm):
     ai_act_risk_class = forms.ChoiceField(
         label=lazy("Welche Risikoklasse hat er nach der KI-Verordnung?"),
         choices=[(item.value, item.label) for item in AiActRiskClass],
-        help_text=lazy("Ihre Organisation gilt dabei als Betreiber. Im Zweifel fragen Sie nach, bevor Sie wählen."),
+        help_text=lazy(
+            "Ihre Organisation gilt dabei als Betreiber. Im Zweifel fragen Sie nach, bevor Sie wählen."
+        ),
         widget=ChoiceCards(
             hints={
                 AiActRiskClass.MINIMAL: lazy("Keine der folgenden Beschreibungen trifft zu."),
-                AiActRiskClass.TRANSPARENCY: lazy("Menschen sprechen mit dem System oder sehen erzeugte Inhalte."),
+                AiActRiskClass.TRANSPARENCY: lazy(
+                    "Menschen sprechen mit dem System oder sehen erzeugte Inhalte."
+                ),
                 AiActRiskClass.HIGH_RISK_ANNEX_I: lazy("Sicherheitsbauteil eines geregelten Produkts."),
                 AiActRiskClass.HIGH_RISK_ANNEX_III: lazy(
                     "Etwa Personalauswahl, Kreditwürdigkeit, Bildung, kritische Infrastruktur."
@@ -124,10 +130,10 @@ class WorkloadForm(StepForm):
         ),
     )
 
-    def __init__(self, *args: Any, actor_person: Person, workload: Workload | None = None, **kwargs: Any) -> None:
+    def __init__(self, data: Any = None, *, actor_person: Person, workload: Workload | None = None) -> None:
         """Fill from `workload`, or propose values for a new one; the acting person cannot be the deputy."""
         new = {"criticality": Criticality.NORMAL.value, "mode": Mode.INFERENCE.value}
-        super().__init__(*args, initial=_initial(workload) if workload else new, **kwargs)
+        super().__init__(data, initial=_initial(workload) if workload else new)
         if workload is None:
             self.propose(new)
         owner = workload.owner if workload and workload.owner else actor_person
@@ -163,8 +169,8 @@ class OwnerForm(forms.Form):
         help_text=lazy("Die Person nimmt die Owner-Rolle danach selbst an."),
     )
 
-    def __init__(self, *args: Any, workload: Workload, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: Any = None, *, workload: Workload) -> None:
+        super().__init__(data)
         field = self.fields["person"]
         if isinstance(field, forms.ModelChoiceField):
             field.queryset = possible_owners(besides=workload.deputy, keep=None)

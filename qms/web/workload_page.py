@@ -98,7 +98,9 @@ def model_facts(workload: Workload) -> list[dict[str, str]]:
     if "params" in read:
         found.append({"label": _("Parameter"), "value": formats.number(int(read["params"]), 0)})
     if "weight_bytes" in read:
-        found.append({"label": _("Größe der Gewichte"), "value": formats.byte_size(int(read["weight_bytes"]))})
+        found.append(
+            {"label": _("Größe der Gewichte"), "value": formats.byte_size(int(read["weight_bytes"]))}
+        )
     if "dtype" in read:
         found.append({"label": _("Zahlentyp"), "value": str(read["dtype"])})
     return found
@@ -108,23 +110,26 @@ def history(workload: Workload, approvals: list[Approval]) -> list[dict[str, Any
     """Return the newest events of the workload and its requests as sentences with who acted."""
     objects = [("Workload", str(workload.pk)), *(("Approval", str(item.pk)) for item in approvals)]
     entries = audit.histories(objects, limit=HISTORY)
-    names = dict(Person.objects.filter(pid__in={entry.pid for entry in entries}).values_list("pid", "display_name"))
+    names = dict(
+        Person.objects.filter(pid__in={entry.pid for entry in entries}).values_list("pid", "display_name")
+    )
     return [
         {
             "at": entry.ts,
             "sentence": entry.sentence,
-            "detail": " · ".join(part for part in (names.get(entry.pid, _("System")), _changed_fields(entry)) if part),
+            "detail": " · ".join(
+                part for part in (names.get(entry.pid, _("System")), _changed_fields(entry)) if part
+            ),
         }
         for entry in entries
     ]
 
 
 def _changed_fields(entry: audit.Entry) -> str:
-    """Return what a change of content touched: the first three fields and the number of the others."""
+    """Return what a change of content touched: the first three parts and the number of the others."""
     if entry.kind is not AuditKind.WORKLOAD_CHANGED:
         return ""
-    paths = [path for path in entry.data.get("fields", []) if not path.startswith(workload_changes.SILENT)]
-    names = list(dict.fromkeys(workload_changes.field_name(path) for path in paths))
+    names = workload_changes.sections(entry.data.get("fields", []))
     if len(names) <= SHOWN_FIELDS:
         return ", ".join(names)
     values = {"names": ", ".join(names[:SHOWN_FIELDS]), "more": len(names) - SHOWN_FIELDS}
@@ -140,10 +145,17 @@ def _next(
 ) -> NextAction:
     """Return what the person can do next, most urgent first."""
     if _may_accept(workload, actor, rights):
-        return NextAction(_("Sie sind am Zug: Dieser Workload braucht eine verantwortliche Person."), accept=True)
+        return NextAction(
+            _("Sie sind am Zug: Dieser Workload braucht eine verantwortliche Person."), accept=True
+        )
     unconfirmed = selectors.unconfirmed_classes(workload)
     may_confirm = rights.may(Permission.CONFIRM_CLASSIFICATION, workload)
-    if unconfirmed and workload.classifications.exists() and may_confirm and not workload_classes.blocked(workload, actor):
+    if (
+        unconfirmed
+        and workload.classifications.exists()
+        and may_confirm
+        and not workload_classes.blocked(workload, actor)
+    ):
         text = _("Die Datenklassifizierung wartet auf Ihre Bestätigung.")
         return NextAction(text, reverse("workload_confirm", args=[workload.pk]), _("Prüfen und bestätigen"))
     pending = next((item for item in approvals if item.status in UNDECIDED), None)

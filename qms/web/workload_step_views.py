@@ -21,7 +21,8 @@ from qms.web.workload_views import workload_crumbs
 from qms.workloads import inheritance, selectors
 from qms.workloads.choices import Flag, Level, ObjectClass
 from qms.workloads.models import Workload
-from qms.workloads.services import classification, criteria as criteria_service
+from qms.workloads.services import classification
+from qms.workloads.services import criteria as criteria_service
 from qms.workloads.services.classification import LocationData
 
 
@@ -49,7 +50,12 @@ def data(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         return done(request, workload, reverse("workload_data", args=[workload_id]))
 
     def page() -> HttpResponse:
-        context = {"form": form, "workload": workload, "answered": answered, "crumbs": _crumbs(workload, _("Daten"))}
+        context = {
+            "form": form,
+            "workload": workload,
+            "answered": answered,
+            "crumbs": _crumbs(workload, _("Daten")),
+        }
         return render(request, "workloads/data.html", context)
 
     return submit(request, form, command, page) if request.method == "POST" else page()
@@ -133,7 +139,9 @@ def criteria(request: HttpRequest, workload_id: UUID) -> HttpResponse:
     if request.method != "POST":
         return page()
     if form.is_valid() and rules.is_bound and not rules.is_valid():
-        form.add_error(None, _("Mindestens ein Abbruchkriterium ist nicht lesbar; die Stelle ist unten markiert."))
+        form.add_error(
+            None, _("Mindestens ein Abbruchkriterium ist nicht lesbar; die Stelle ist unten markiert.")
+        )
     return submit(request, form, command, page)
 
 

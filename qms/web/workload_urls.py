@@ -13,6 +13,10 @@ urlpatterns = [
     path("workloads/<uuid:workload_id>/owner/", workload_views.owner, name="workload_owner"),
     path("workloads/<uuid:workload_id>/daten/", workload_step_views.data, name="workload_data"),
     path("workloads/<uuid:workload_id>/daten/stufe/", workload_step_views.adjust, name="workload_adjust"),
-    path("workloads/<uuid:workload_id>/daten/bestaetigen/", workload_step_views.confirm, name="workload_confirm"),
+    path(
+        "workloads/<uuid:workload_id>/daten/bestaetigen/",
+        workload_step_views.confirm,
+        name="workload_confirm",
+    ),
     path("workloads/<uuid:workload_id>/ziele/", workload_step_views.criteria, name="workload_criteria"),
 ]

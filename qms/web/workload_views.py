@@ -86,7 +86,10 @@ def edit(request: HttpRequest, workload_id: UUID) -> HttpResponse:
     def command() -> HttpResponse:
         if form.has_changed():
             registration.update_workload(
-                actor=actor, workload_id=workload_id, data=form.to_data(), expected_sha256=form.expected_sha256
+                actor=actor,
+                workload_id=workload_id,
+                data=form.to_data(),
+                expected_sha256=form.expected_sha256,
             )
             messages.success(request, _("Die Angaben sind gespeichert."))
         return done(request, workload, reverse("workload", args=[workload_id]))

@@ -30,7 +30,7 @@ def request_approval(*, actor: User, workload_id: UUID, type: ApprovalType) -> A
     """Submit a request (T-01): G0 green, type allowed, no other undecided request, classes and flags covered."""
     workload = workloads.lock(workload_id, actor=actor)
     role = guards.require(actor=actor, permission=Permission.REQUEST_APPROVAL, workload=workload)
-    _check_submittable(workload, type)
+    check_submittable(workload, type)
     approval = _draft(workload, type, actor)
     approval.requester, approval.requester_account = actor.person, actor
     approval.status = transitions.step(approval.status, Trigger.SUBMIT).to
@@ -149,7 +149,8 @@ def accept_request(approval: Approval, actor: User, role: Role) -> None:
         record(AuditKind.REQUEST_ACCEPTED, actor=actor.audit_actor(role), subject=approval)
 
 
-def _check_submittable(workload: Workload, type: ApprovalType) -> None:  # noqa: A002
+def check_submittable(workload: Workload, type: ApprovalType) -> None:  # noqa: A002 - spec word
+    """Raise what refuses a submission (T-01): type, a running request, uncovered classes, an open G0."""
     rules.check_type_allowed(type, workload)
     if Approval.objects.filter(workload=workload, type=type, status__in=UNDECIDED[1:]).exists():
         raise WrongState(

@@ -18,7 +18,7 @@ from qms.approvals.services.requests import accept_request
 from qms.approvals.transitions import Trigger
 from qms.audit.actors import Actor
 from qms.audit.events import AuditKind
-from qms.audit.services import audited, record
+from qms.audit.services import audited, record, witnessed
 from qms.core import clock
 from qms.core.errors import CriterionNotMet, WrongState
 from qms.evidence import selectors as evidence
@@ -60,6 +60,24 @@ def preview(*, actor: User, approval_id: UUID) -> tuple[Approval, BuiltDossier]:
     return approval, dossier.build(approval, at=clock.now(), reviewer=actor.person)
 
 
+@witnessed
+def prepare_review(
+    *,
+    actor: User,
+    approval_id: UUID,
+    answers: tuple[SubjectAnswer, ...],
+    meaning: Meaning,
+    reason: str,
+    compared_with: str,
+) -> Review:
+    """Return what the reviewer signs next; changes nothing and refuses like the act itself would."""
+    _approval, built = preview(actor=actor, approval_id=approval_id)
+    review = Review(answers, meaning, reason, compared_with, built.facts.now, built.sha256)
+    _check_answers(review)
+    rules.check_meaning(meaning, [Meaning.REVIEWED])
+    return review
+
+
 @audited
 def complete_review(
     *, actor: User, approval_id: UUID, review: Review, challenge_id: UUID, response: ceremony.Response
@@ -93,7 +111,7 @@ def complete_review(
         actor=as_actor,
         subject=approval,
         facts={"dossier_sha256": built.sha256, "subjects": _codes(review)},
-        private={"reason": review.reason} if review.reason else None,
+        private=_texts(review),
         refs=[act.record_sha256],
     )
     record(
@@ -179,6 +197,11 @@ def _vote(approval: Approval, actor: User, role: Role, review: Review, act: cere
         subjects=[{**asdict(answer), "value": answer.value.value} for answer in review.answers],
         dossier_sha256=approval.dossier_sha256,
     )
+
+
+def _texts(review: Review) -> dict[str, str] | None:
+    found = {"reason": review.reason, "compared_with": review.compared_with}
+    return {name: text for name, text in found.items() if text} or None
 
 
 def _codes(review: Review) -> list[dict[str, Any]]:

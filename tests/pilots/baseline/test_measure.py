@@ -44,10 +44,20 @@ def test_counts_percentiles_and_rates_are_exact_under_a_given_clock() -> None:
     values = [str(found["e2e_latency_ms", name].value) for name in ("p50", "p95", "p99")]
     assert [float(value) for value in values] == [100, 190, 198]
     assert float(found["throughput_samples_s", None].value) == pytest.approx(8 / 0.1005, rel=1e-5)
-    assert result.throughput_cv == 0
     assert found["error_rate", None].value == 0
     assert found["e2e_latency_ms", "p99"].n == 1000
     assert all(item.axes.provenance.value == "GEMESSEN" for item in result.metrics)
+
+
+def test_equal_requests_have_no_spread() -> None:
+    assert run().throughput_cv == 0
+
+
+def test_drift_of_the_machine_does_not_read_as_spread_of_the_repetitions() -> None:
+    """Requests that get slower and slower: one after the other the last repetition would be nearly twice as slow."""
+    result = run(clock_ns=clock(*range(1_000_000, 2_000_000, 1_000)))
+    assert len({len(row) for row in result.durations_ns}) == 1
+    assert result.throughput_cv < 0.02
 
 
 @pytest.mark.parametrize(("repetitions", "reliable"), [(5, True), (4, False)])
@@ -82,7 +92,7 @@ def test_outputs_are_those_of_plain_numpy() -> None:
     assert result.outputs.dtype == np.float32
 
 
-def test_measurement_resumed_after_every_repetition_is_the_same() -> None:
+def test_measurement_resumed_after_every_section_is_the_same() -> None:
     states: list[dict[str, Any]] = []
     whole = run(on_checkpoint=states.append)
     assert len(states) == 5
@@ -117,7 +127,7 @@ def test_checkpoint_is_refused_when_changed(change: dict[str, Any]) -> None:
         run(checkpoint=states[0], batch=9)
 
 
-def test_cancel_is_asked_before_every_repetition() -> None:
+def test_cancel_is_asked_before_every_section() -> None:
     class Cancelled(Exception):
         pass
 

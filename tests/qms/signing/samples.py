@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import uuid
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from qms.core import canonical, clock
-from qms.signing import acts, ca, decision, render, view
+from qms.signing import ca, decision, render, view
 from qms.signing.acts import Act, Authenticator, DigestName, Method, Record
 from qms.signing.ca import Credential, Purpose
 from qms.signing.request import DocumentKind, FieldRequest, person_field
@@ -44,7 +43,12 @@ BODY: dict[str, Any] = {
             "axes": "EMULIERT · eingereicht · eigen",
             "note": "Modellfehler 3 870 bis 4 550; Schwelle 3 500",
         },
-        {"label": "Latenz p95", "value": "11,4 ms", "axes": "EMULIERT · eingereicht · eigen", "note": "Schwelle 15 ms"},
+        {
+            "label": "Latenz p95",
+            "value": "11,4 ms",
+            "axes": "EMULIERT · eingereicht · eigen",
+            "note": "Schwelle 15 ms",
+        },
         {
             "label": "Fehlerquote der Baseline",
             "value": "0,02 %",
@@ -56,10 +60,7 @@ BODY: dict[str, Any] = {
         "Energieverbrauch: keine Messung der Zielplattform",
         "Gesamtkosten über fünf Jahre: Angebot des Anbieters liegt nicht vor",
     ],
-    "notices": [
-        "Die Zielwerte stammen aus einem Hardwaremodell mit offenen Rechenkernen, kalibriert an veröffentlichten "
-        "Messwerten, nicht aus der Software des Herstellers. (EM-08)"
-    ],
+    "notices": ["Die Zielwerte stammen aus einem Hardwaremodell, nicht aus der Software des Herstellers. (EM-08)"],
     "sections": [
         {
             "number": "1",
@@ -97,7 +98,10 @@ BODY: dict[str, Any] = {
                     "caption": "Aktuellen Status abfragen",
                     "alt": "QR-Code mit der Adresse der Statusabfrage",
                 },
-                {"kind": "facts", "rows": [["Befehl", "python -m qms.signing.verify DATEI --root wurzel.pem"]]},
+                {
+                    "kind": "facts",
+                    "rows": [["Befehl", "python -m qms.signing.verify DATEI --root wurzel.pem"]],
+                },
             ],
         },
     ],
@@ -127,16 +131,22 @@ def people(count: int) -> list[Person]:
     return [first, *rest]
 
 
-@cache
 def hierarchy(demo: bool = True) -> dict[Purpose, Credential]:
     """Return one set of keys for the whole run; making RSA keys takes a second."""
+    return _hierarchy(demo)
+
+
+@cache
+def _hierarchy(demo: bool) -> dict[Purpose, Credential]:
     return ca.create_hierarchy(organisation=ORGANISATION, base_url=ORIGIN, demo=demo, at=AT)
 
 
 def decision_bytes(signers: list[Person], *, demo: bool = True, **changes: Any) -> bytes:
     """Return `entscheidung.json` of the sample."""
     required = [
-        decision.RequiredField(field=person_field(number), role=who.role, meaning=who.meaning, pids=(who.pid,))
+        decision.RequiredField(
+            field=person_field(number), role=who.role, meaning=who.meaning, pids=(who.pid,)
+        )
         for number, who in enumerate(signers, start=1)
     ]
     facts: dict[str, Any] = {
@@ -220,7 +230,9 @@ class Chain:
         return self.revisions[-1]
 
 
-def page_input(signers: list[Person], made: decision.Decision, *, demo: bool = True, body: Any = None) -> view.PageInput:
+def page_input(
+    signers: list[Person], made: decision.Decision, *, demo: bool = True, body: Any = None
+) -> view.PageInput:
     """Return what stands on the pages of the sample."""
     fields = tuple(
         FieldRequest(
@@ -248,11 +260,13 @@ def page_input(signers: list[Person], made: decision.Decision, *, demo: bool = T
     )
 
 
-def document_input(signers: list[Person], raw: bytes, records: list[Record], *, demo: bool = True) -> render.DocumentInput:
+def document_input(
+    signers: list[Person], raw: bytes, records: list[Record], *, demo: bool = True
+) -> render.DocumentInput:
     """Return the input of revision 0."""
     acts_json = canonical.dumps([record.to_json() for record in records])
     page = page_input(signers, decision.parse(raw), demo=demo)
-    return render.DocumentInput(page, raw, acts_json, "c2sp.org/tlog-proof@v1\n".encode(), AT)
+    return render.DocumentInput(page, raw, acts_json, b"c2sp.org/tlog-proof@v1\n", AT)
 
 
 def signatory(who: Person, number: int, record: Record) -> Signatory:

@@ -62,7 +62,9 @@ def stamp_added(chain: Chain) -> bytes:
         {
             pdf_name("/Type"): pdf_name("/Annot"),
             pdf_name("/Subtype"): pdf_name("/Stamp"),
-            pdf_name("/Rect"): generic.ArrayObject([generic.NumberObject(value) for value in (50, 50, 200, 90)]),
+            pdf_name("/Rect"): generic.ArrayObject(
+                [generic.NumberObject(value) for value in (50, 50, 200, 90)]
+            ),
             pdf_name("/Contents"): generic.TextStringObject("genehmigt"),
         }
     )
@@ -139,10 +141,16 @@ def field_appearance_replaced(chain: Chain) -> bytes:
     reference = _field(writer, "Freigabe_02")
     box = generic.ArrayObject([generic.NumberObject(value) for value in (0, 0, 10, 10)])
     form = generic.StreamObject(
-        {pdf_name("/Type"): pdf_name("/XObject"), pdf_name("/Subtype"): pdf_name("/Form"), pdf_name("/BBox"): box},
+        {
+            pdf_name("/Type"): pdf_name("/XObject"),
+            pdf_name("/Subtype"): pdf_name("/Form"),
+            pdf_name("/BBox"): box,
+        },
         stream_data=b"",
     )
-    reference.get_object()[pdf_name("/AP")] = generic.DictionaryObject({pdf_name("/N"): writer.add_object(form)})
+    reference.get_object()[pdf_name("/AP")] = generic.DictionaryObject(
+        {pdf_name("/N"): writer.add_object(form)}
+    )
     writer.update_container(reference.get_object())
     return _written(writer)
 
@@ -153,7 +161,9 @@ def hidden_page_tree_shown(chain: Chain) -> bytes:
     page = generic.DictionaryObject(
         {
             pdf_name("/Type"): pdf_name("/Page"),
-            pdf_name("/MediaBox"): generic.ArrayObject([generic.NumberObject(value) for value in (0, 0, 595, 842)]),
+            pdf_name("/MediaBox"): generic.ArrayObject(
+                [generic.NumberObject(value) for value in (0, 0, 595, 842)]
+            ),
         }
     )
     reference = writer.add_object(page)
@@ -183,7 +193,9 @@ def trailing_bytes(chain: Chain) -> bytes:
     return chain.final + b"\n% nachtrag\n"
 
 
-def _sign(pdf: bytes, credential: Credential, name: str, *, visible: bool, registry: tuple[Any, ...] = ()) -> bytes:
+def _sign(
+    pdf: bytes, credential: Credential, name: str, *, visible: bool, registry: tuple[Any, ...] = ()
+) -> bytes:
     """Sign with pyHanko directly, past every refusal of our own."""
     writer = _writer(pdf)
     store = SimpleCertificateStore()
@@ -282,7 +294,9 @@ def _insider_chain(chain: Chain, *, pid: str, record_sha256: str) -> bytes:
         name="Insider", pid=pid, organisation=samples.ORGANISATION, record_sha256=record_sha256,
         issuing=samples.hierarchy()[Purpose.ISSUING], base_url=samples.ORIGIN, at=samples.AT,
     )  # fmt: skip
-    picture = view.AppearanceInput(heading="Geprüft durch", title="Insider", rows=(), small="", demo=True, seal=False)
+    picture = view.AppearanceInput(
+        heading="Geprüft durch", title="Insider", rows=(), small="", demo=True, seal=False
+    )
     plan = seal.FieldPlan(
         field="Freigabe_01", certificate=certificate, key=key, appearance=render.render_appearance(picture),
         reason="", location="",
@@ -320,7 +334,10 @@ FLAWS: dict[str, tuple[Callable[[Chain], bytes], str]] = {
     "bytes-angehaengt": (trailing_bytes, "Verändert nach Zeitstempel_01"),
     "fremde-signatur": (foreign_visible_signature, "Ungültig: fremdes Signaturfeld Fremd_01"),
     "insider-signatur": (insider_visible_signature, "Ungültig: fremdes Signaturfeld Insider_01"),
-    "insider-signatur-unsichtbar": (invisible_signature_after_lock, "Ungültig: fremdes Signaturfeld Insider_01"),
+    "insider-signatur-unsichtbar": (
+        invisible_signature_after_lock,
+        "Ungültig: fremdes Signaturfeld Insider_01",
+    ),
     "insider-ohne-eingangssiegel": (insider_signature_on_uncertified_file, "Ungültig: Siegel_Eingang"),
     "signaturwert-genullt": (signature_value_zeroed, "Ungültig"),
     "bereich-genullt": (byte_range_zeroed, "Ungültig"),
@@ -328,8 +345,14 @@ FLAWS: dict[str, tuple[Callable[[Chain], bytes], str]] = {
     "abschluss-abgeschnitten": (closing_seal_cut_off, "Unvollständig: Siegel_Abschluss fehlt"),
     "zeitstempel-abgeschnitten": (timestamp_cut_off, "Unvollständig: der Zeitstempel des Dokuments fehlt"),
     "neu-geschrieben": (rewritten, "Ungültig"),
-    "andere-person-im-feld": (other_person_in_field, "Ungültig: Freigabe_01 ist von einer nicht berechtigten Person"),
-    "zertifikat-ohne-akt": (certificate_without_act, "Ungültig: Freigabe_01: das Zertifikat beruht auf keiner"),
+    "andere-person-im-feld": (
+        other_person_in_field,
+        "Ungültig: Freigabe_01 ist von einer nicht berechtigten Person",
+    ),
+    "zertifikat-ohne-akt": (
+        certificate_without_act,
+        "Ungültig: Freigabe_01: das Zertifikat beruht auf keiner",
+    ),
     "zertifikat-fremder-akt": (
         certificate_on_act_for_another_field,
         "Ungültig: Freigabe_01: das Zertifikat beruht auf keiner",

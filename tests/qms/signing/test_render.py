@@ -102,5 +102,9 @@ def test_attachments_are_the_given_bytes(chain: samples.Chain, tmp_path: Any) ->
     file = tmp_path / "a.pdf"
     file.write_bytes(chain.final)
     out = tmp_path / "out.json"
-    subprocess.run(["pdfdetach", "-savefile", "entscheidung.json", "-o", str(out), str(file)], check=True, capture_output=True)
+    subprocess.run(
+        ["pdfdetach", "-savefile", "entscheidung.json", "-o", str(out), str(file)],
+        check=True,
+        capture_output=True,
+    )
     assert hashlib.sha256(out.read_bytes()).hexdigest() == chain.decision.sha256

@@ -113,7 +113,9 @@ def test_pdfsig_accepts_and_trusts_every_signature(chain: samples.Chain, tmp_pat
     file.write_bytes(chain.final)
     subprocess.run(["certutil", "-N", "-d", store, "--empty-password"], check=True, capture_output=True)
     subprocess.run(
-        ["certutil", "-A", "-n", "root", "-t", "C,C,C", "-i", str(root), "-d", store], check=True, capture_output=True
+        ["certutil", "-A", "-n", "root", "-t", "C,C,C", "-i", str(root), "-d", store],
+        check=True,
+        capture_output=True,
     )
     out = subprocess.run(
         ["pdfsig", "-no-ocsp", "-nssdir", store, str(file)], check=False, capture_output=True, text=True
@@ -139,7 +141,9 @@ def test_openssl_accepts_signatures_and_timestamp(chain: samples.Chain, tmp_path
                 "openssl", "cms", "-verify", "-binary", "-cades", "-inform", "DER", "-in", "sig", "-content", "data",
                 "-attime", at, "-out", "out",
             ]  # fmt: skip
-        done = subprocess.run([*command, "-CAfile", str(root)], check=False, capture_output=True, cwd=tmp_path)
+        done = subprocess.run(
+            [*command, "-CAfile", str(root)], check=False, capture_output=True, cwd=tmp_path
+        )
         assert done.returncode == 0, (raw.field, done.stderr)
 
 
@@ -175,7 +179,9 @@ def test_record_of_another_person_does_not_open_a_field(chain: samples.Chain) ->
         chain.sealer.person_field(chain.revisions[1], foreign, chain.decision)
 
 
-@pytest.mark.parametrize("changes", [{"meaning": "verfasst"}, {"acting_role": "FG"}, {"document": "FRG-2026-0008-v1"}])
+@pytest.mark.parametrize(
+    "changes", [{"meaning": "verfasst"}, {"acting_role": "FG"}, {"document": "FRG-2026-0008-v1"}]
+)
 def test_act_for_something_else_does_not_open_a_field(chain: samples.Chain, changes: dict[str, str]) -> None:
     act = samples.act_of(chain.signers[0], 1, chain.decision, **changes)
     who = samples.signatory(chain.signers[0], 1, samples.record_of(chain.signers[0], act))
@@ -228,7 +234,9 @@ def test_one_time_certificate_lives_as_long_as_its_authority(chain: samples.Chai
 def test_appearance_names_person_role_meaning_time_and_method(chain: samples.Chain, tmp_path: Path) -> None:
     file = tmp_path / "a.pdf"
     file.write_bytes(chain.final)
-    raw = subprocess.run(["pdftotext", "-layout", str(file), "-"], check=True, capture_output=True).stdout.decode()
+    raw = subprocess.run(
+        ["pdftotext", "-layout", str(file), "-"], check=True, capture_output=True
+    ).stdout.decode()
     text = re.sub(r"\s+", " ", raw)
     for part in ("Freigegeben durch", "Freigeber 1", "Freigeber(in)", "30.11.2026, 13:00:00 MEZ (UTC+01:00)",
                  "Elektronische Freigabebestätigung mit", "Software-Authenticator", "128 Ereignisse"):  # fmt: skip

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,8 +28,8 @@ def _addresses(settings: Any) -> None:
 
 
 @pytest.fixture
-def world(db: None) -> Iterator[World]:
-    yield build()
+def world(db: None) -> World:
+    return build()
 
 
 def url(name: str, workload: Workload) -> str:
@@ -42,7 +41,9 @@ def test_first_button_saves_and_takes_the_owner_role(world: World) -> None:
     made = Workload.objects.get()
     assert answer.url == url("workload_data", made)
     assert (made.owner, made.purpose) == (world.people["wo01"].person, PURPOSE)
-    assert made.owner_accepted_at and made.model_digest and made.model_facts["params"] > 0
+    assert made.owner_accepted_at
+    assert made.model_digest
+    assert made.model_facts["params"] > 0
 
 
 def test_second_button_saves_a_draft_with_a_title_only(world: World) -> None:
@@ -84,7 +85,9 @@ def test_person_without_role_may_not_record_workloads(world: World) -> None:
 
 
 def test_json_caller_gets_id_and_url(world: World) -> None:
-    answer = world.client("wo01").post("/workloads/neu/", FIELDS | {"accept": "1"}, headers={"accept": "application/json"})
+    answer = world.client("wo01").post(
+        "/workloads/neu/", FIELDS | {"accept": "1"}, headers={"accept": "application/json"}
+    )
     body = json.loads(answer.content)
     assert body == {"ok": True, "id": str(Workload.objects.get().pk), "url": body["url"]}
 
@@ -101,7 +104,9 @@ def test_outsider_gets_404(world: World, name: str) -> None:
 
 def test_four_answers_become_seven_proposals(world: World) -> None:
     made = world.register()
-    answer = world.client("wo01").post(url("workload_data", made), ANSWERS | {"content_sha256": made.content_sha256})
+    answer = world.client("wo01").post(
+        url("workload_data", made), ANSWERS | {"content_sha256": made.content_sha256}
+    )
     assert answer.url == url("workload_data", made)
     page = world.client("wo01").get(answer.url).content.decode()
     assert made.classifications.count() == len(ObjectClass)
@@ -121,7 +126,10 @@ def test_nothing_is_ticked_on_arrival(world: World) -> None:
     [
         (ANSWERS | {"KF-1": ["a", "d"]}, "schließen einander aus"),
         (ANSWERS | {"KF-2": ["e"]}, "Bitte beantworten Sie diese Frage"),
-        ({key: codes for key, codes in ANSWERS.items() if key != "KF-4"}, "Bitte beantworten Sie diese Frage"),
+        (
+            {key: codes for key, codes in ANSWERS.items() if key != "KF-4"},
+            "Bitte beantworten Sie diese Frage",
+        ),
         (ANSWERS | {"KF-3": ["b"]}, "Etwas verlässt die eigene Umgebung"),
         (ANSWERS | {"KF-2": ["b", "f"]}, "Verschlusssachen"),
     ],
@@ -137,7 +145,10 @@ def test_unusable_answers_are_explained(world: World, answers: dict[str, list[st
 def test_place_is_stored_when_something_leaves(world: World) -> None:
     made = world.register()
     place = {"provider": "Anbieter 1", "region": "Frankfurt", "country": "Deutschland"}
-    assert world.client("wo01").post(url("workload_data", made), ANSWERS | {"KF-3": ["b"]} | place).status_code == 302
+    assert (
+        world.client("wo01").post(url("workload_data", made), ANSWERS | {"KF-3": ["b"]} | place).status_code
+        == 302
+    )
     assert Workload.objects.get().location.country == "Deutschland"
 
 
@@ -154,7 +165,10 @@ def test_lower_level_needs_a_reason(world: World) -> None:
     refused = browser.post(url("workload_adjust", made), change)
     assert refused.status_code == 422
     assert "braucht eine Begründung" in refused.content.decode()
-    assert browser.post(url("workload_adjust", made), change | {"reason": "Alles veröffentlicht"}).status_code == 302
+    assert (
+        browser.post(url("workload_adjust", made), change | {"reason": "Alles veröffentlicht"}).status_code
+        == 302
+    )
     page = browser.get(url("workload_data", made)).content.decode()
     assert "Vorschlag war" in page
     assert "Alles veröffentlicht" in page
@@ -190,7 +204,12 @@ def test_targets_are_saved_with_the_proposed_rules(world: World) -> None:
     assert "Wenn" in page
     assert browser.post(url("workload_criteria", made), criteria_post()).status_code == 302
     assert Workload.objects.get().pilot.budget_cap_eur == 20000
-    assert {rule.category for rule in made.abort_criteria.all()} >= {"QUALITAET", "STABILITAET", "KOSTEN", "LATENZ"}
+    assert {rule.category for rule in made.abort_criteria.all()} >= {
+        "QUALITAET",
+        "STABILITAET",
+        "KOSTEN",
+        "LATENZ",
+    }
 
 
 def test_broken_rule_shows_its_place(world: World) -> None:
@@ -290,7 +309,11 @@ def fill(world: World, count: int) -> None:
         )
         ObjectClassification.objects.bulk_create(
             ObjectClassification(
-                workload=item, object_class="EINGABEDATEN", level="K1", proposed_level="K1", classified_by=owner.person
+                workload=item,
+                object_class="EINGABEDATEN",
+                level="K1",
+                proposed_level="K1",
+                classified_by=owner.person,
             )
             for item in made
         )
@@ -298,11 +321,13 @@ def fill(world: World, count: int) -> None:
         reviewers = guards.role_group(Role.REVIEWER)
         for codename in ("view_workload", "review_workload"):
             WorkloadGroupGrant.objects.bulk_create(
-                WorkloadGroupGrant(group=reviewers, permission=rights[codename], content_object=item) for item in made
+                WorkloadGroupGrant(group=reviewers, permission=rights[codename], content_object=item)
+                for item in made
             )
         for codename in ("view_workload", "own_workload"):
             WorkloadUserGrant.objects.bulk_create(
-                WorkloadUserGrant(user=owner, permission=rights[codename], content_object=item) for item in made
+                WorkloadUserGrant(user=owner, permission=rights[codename], content_object=item)
+                for item in made
             )
         record(AuditKind.DEMO_SEEDED, actor=SYSTEM, subject_ref=("Test", "1"))
 

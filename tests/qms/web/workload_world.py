@@ -24,7 +24,9 @@ from qms.workloads.services.classification import LocationData
 PASSWORD = "korrekt-pferd-batterie"
 COMPLETE = all(find_spec(name) for name in ("pilots.urls", "qms.web.approval_urls"))
 URLCONF = "qms.config.urls" if COMPLETE else "tests.qms.web.workload_stub_urls"
-PURPOSE = "Der Assistent schlägt dem Service zu einer Störmeldung passende Ersatzteile vor. Bestellt wird von Hand."
+PURPOSE = (
+    "Der Assistent schlägt dem Service zu einer Störmeldung passende Ersatzteile vor. Bestellt wird von Hand."
+)
 ANSWERS = {"KF-1": ["a"], "KF-2": ["b"], "KF-3": ["a"], "KF-4": ["a"]}
 FIELDS = {
     "title": "Ersatzteil-Assistent",
@@ -54,7 +56,9 @@ class World:
         data = registration.WorkloadData(**{**FIELDS, "title": title}, deputy=None)
         return registration.register_workload(actor=self.people[owner], data=data, accept_owner=accept)
 
-    def answer(self, workload: Workload, *, actor: str = "wo01", answers: dict[str, list[str]] | None = None) -> None:
+    def answer(
+        self, workload: Workload, *, actor: str = "wo01", answers: dict[str, list[str]] | None = None
+    ) -> None:
         """Answer the four questions."""
         chosen = {key: frozenset(codes) for key, codes in (answers or ANSWERS).items()}
         classification.answer_questions(
@@ -149,7 +153,9 @@ def _join(world: World, name: str, label: str) -> None:
         actor=world.people["ad01"], display_name=label, email=f"{name}@example.org"
     )
     token = links.invitation_token(invitation.pk)
-    world.people[name] = services.accept_invitation(actor=SYSTEM, token=token, username=name, password=PASSWORD)
+    world.people[name] = services.accept_invitation(
+        actor=SYSTEM, token=token, username=name, password=PASSWORD
+    )
 
 
 def _give(world: World, name: str, role: Role, confirmer: str) -> None:
