@@ -92,7 +92,7 @@ test: .venv/.dev lint
 .PHONY: test-full
 test-full: .venv/.dev
 	@$(PY) -m qms.core.catalogues
-	STRICT=$(STRICT) $(PY) -m pytest -q -rs -m full $(ARGS)
+	STRICT=$(STRICT) $(PY) -m pytest -q -rs -m full $(ARGS) || [ $$? = 5 ]  # 5: no test is marked full
 
 .PHONY: test-postgres
 test-postgres: .venv/.dev

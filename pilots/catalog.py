@@ -179,7 +179,9 @@ def run_target(
             check_cancelled=hooks.check_cancelled,
         )
         hooks.check_cancelled()
-        again = replays.replay(result.manifest, on_progress=hooks.progress, check_cancelled=hooks.check_cancelled)
+        again = replays.replay(
+            result.manifest, on_progress=hooks.progress, check_cancelled=hooks.check_cancelled
+        )
     except (WaferError, replays.ReplayRefused) as error:
         raise JobFailed(error.message_de) from error
     compared = equivalence.compare("y", result.outputs, _reference(graph, weights, seed, batch), rtol=rtol)
@@ -216,12 +218,14 @@ class Imported:
     def measured_at(self) -> datetime | None:
         """When the file says it was measured; a time without zone counts as UTC."""
         try:
-            moment = datetime.fromisoformat((self.benchmark.measured_at or "").replace("Z", "+00:00"))
+            moment = datetime.fromisoformat(self.benchmark.measured_at or "")
         except ValueError:
             return None
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
-    def facts(self, *, run_id: str, platform: dict[str, Any], model_digest: str, measured_at: str) -> dict[str, Any]:
+    def facts(
+        self, *, run_id: str, platform: dict[str, Any], model_digest: str, measured_at: str
+    ) -> dict[str, Any]:
         """Return the facts of EV-02; the file does not know the workload, so it carries no fingerprint."""
         facts = ev02_imported(
             self.benchmark,

@@ -40,7 +40,7 @@ from qms.workloads.services.classification import LocationData
 from qms.workloads.services.criteria import AbortRuleData, CriteriaData, TargetData
 from qms.workloads.services.registration import WorkloadData
 
-PASSWORD: Final = "Vorführung-2026"  # printed on the login page of the demo, worth nothing elsewhere
+PASSWORD: Final = "Vorführung-2026"  # noqa: S105 - printed on the login page of the demo, worth nothing elsewhere
 SESSION: Final = "demo"
 MODEL: Final = "64-256-256-8"
 # username, name on screen, role; nobody can confirm roles before the first reviewer, so another person does (0170).
@@ -107,7 +107,10 @@ def register_workload(demo: Demo, *, title: str = "Ausschussprognose – Inferen
     classification.answer_questions(
         actor=owner,
         workload_id=workload.pk,
-        answers={key: frozenset({code}) for key, code in (("KF-1", "a"), ("KF-2", "b"), ("KF-3", "a"), ("KF-4", "a"))},
+        answers={
+            key: frozenset({code})
+            for key, code in (("KF-1", "a"), ("KF-2", "b"), ("KF-3", "a"), ("KF-4", "a"))
+        },
         location=LocationData(),
         expected_sha256="",
     )
@@ -207,7 +210,9 @@ def decide(demo: Demo, approval: Approval, wording: Wording | None = None) -> Ap
 
 def _answer(actor: User, statement: ceremony.Statement) -> tuple[UUID, ceremony.Response]:
     challenge = ceremony.begin(actor=actor, session_key=SESSION, statement=statement)
-    return challenge.id, ceremony.software_response(actor=actor, challenge_id=challenge.id, session_key=SESSION)
+    return challenge.id, ceremony.software_response(
+        actor=actor, challenge_id=challenge.id, session_key=SESSION
+    )
 
 
 def _invite(demo: Demo, username: str, name: str, password: str) -> None:
@@ -219,7 +224,11 @@ def _invite(demo: Demo, username: str, name: str, password: str) -> None:
 def _give_role(demo: Demo, username: str, role: Role) -> None:
     subject = demo.user(username).person
     wanted = role_changes.request_role(
-        actor=demo.user("ad01"), person_id=subject.pk, role=role, action=RoleAction.GRANT, reason="Musterdaten"
+        actor=demo.user("ad01"),
+        person_id=subject.pk,
+        role=role,
+        action=RoleAction.GRANT,
+        reason="Musterdaten",
     )
     confirmer = "au01" if username == "pr01" else "pr01"
     role_changes.confirm_role(actor=demo.user(confirmer), request_id=wanted.pk)
@@ -253,4 +262,3 @@ def walk(house: Demo, *, carry_out: Callable[[], object]) -> Approval:
     carry_out()
     approval.refresh_from_db()
     return approval
-

@@ -11,7 +11,6 @@ from pilots import catalog
 from qms.workloads.choices import PlatformKind
 from qms.workloads.models import PlatformProfile
 
-
 MAX_FILE_BYTES = 8 * 2**20
 
 
@@ -21,7 +20,9 @@ class BaselineForm(forms.Form):
     file = forms.FileField(
         label=_("Messdatei Ihrer bestehenden Plattform"),
         required=False,
-        help_text=_("Gelesen werden vLLM-Benchmark (JSON) und MLPerf LoadGen (summary und detail), bis 8 MiB."),
+        help_text=_(
+            "Gelesen werden vLLM-Benchmark (JSON) und MLPerf LoadGen (summary und detail), bis 8 MiB."
+        ),
     )
     platform = forms.ModelChoiceField(
         label=_("Plattform, auf der gemessen wurde"), queryset=PlatformProfile.objects.none(), required=False
@@ -30,7 +31,7 @@ class BaselineForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["platform"]
-        assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 - declared above
+        assert isinstance(field, forms.ModelChoiceField)
         field.queryset = PlatformProfile.objects.filter(is_existing=True)
 
     @property
@@ -64,11 +65,14 @@ class TargetForm(forms.Form):
     """Which emulated machine; one field."""
 
     platform = forms.ModelChoiceField(
-        label=_("Zielmaschine"), queryset=PlatformProfile.objects.none(), empty_label=None, widget=forms.RadioSelect
+        label=_("Zielmaschine"),
+        queryset=PlatformProfile.objects.none(),
+        empty_label=None,
+        widget=forms.RadioSelect,
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["platform"]
-        assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 - declared above
+        assert isinstance(field, forms.ModelChoiceField)
         field.queryset = PlatformProfile.objects.filter(is_emulated=True, key__in=catalog.MACHINE_OF_PROFILE)

@@ -73,7 +73,9 @@ def emulate_target(ctx: JobContext) -> None:
         (EvidenceType.EQUIVALENCE, emulated.ev06),
         (EvidenceType.LINEAGE, emulated.ev16),
     ]
-    pieces = tuple(Piece(kind, results.title_for(kind, run.platform.name), data, axes) for kind, data in facts)
+    pieces = tuple(
+        Piece(kind, results.title_for(kind, run.platform.name), data, axes) for kind, data in facts
+    )
     validity = RunValidity.VALID if emulated.valid else RunValidity.INVALID
     outcome = Outcome(emulated.fingerprint, emulated.result_digest, emulated.summary, pieces, validity)
     results.finish_run(actor=EMULATOR, ctx=ctx, outcome=outcome)

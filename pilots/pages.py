@@ -13,7 +13,8 @@ from pilots import catalog
 from pilots.choices import ExitState, RunRole
 from pilots.models import Run
 from qms.core import formats, heatmap
-from qms.core.charts import CdfSeries, Limit, latency_cdf
+from qms.core.chart_shapes import Limit
+from qms.core.charts import CdfSeries, latency_cdf
 from qms.core.models import JobState
 from qms.core.values import Metric
 from qms.workloads.choices import PlatformKind
@@ -35,7 +36,9 @@ def metrics_of(run: Run) -> list[dict[str, Any]]:
     for row in run.summary.get("metrics", []):
         metric = Metric.from_json(row)
         name = str(METRIC_LABELS.get(metric.key, metric.key))
-        found.append({"label": f"{name} {metric.percentile}" if metric.percentile else name, "metric": metric})
+        found.append(
+            {"label": f"{name} {metric.percentile}" if metric.percentile else name, "metric": metric}
+        )
     return found
 
 
@@ -107,11 +110,16 @@ def map_of(run: Run) -> dict[str, Any] | None:
         % {"used": used, "total": made.pes.size},
         "views": [],
         "legend": [
-            {"colour": "#{:02x}{:02x}{:02x}".format(*heatmap.ramp()[step]), "label": formats.percent(step / 100, 0)}
+            {
+                "colour": "#{:02x}{:02x}{:02x}".format(*heatmap.ramp()[step]),
+                "label": formats.percent(step / 100, 0),
+            }
             for step in (0, 25, 50, 75, 100)
         ],
         "notes": [
-            _("Belegter Speicher je Rechenelement (SRAM), Skala fest von 0 bis 100 %. Ein Feld sind 8 × 8 Rechenelemente."),
+            _(
+                "Belegter Speicher je Rechenelement (SRAM), Skala fest von 0 bis 100 %. Ein Feld sind 8 × 8 Rechenelemente."
+            ),
             _("Emuliert: Belegung nach dem übersetzten Programm."),
         ],
         "table": {
@@ -120,7 +128,10 @@ def map_of(run: Run) -> dict[str, Any] | None:
             "rows": [
                 {
                     "cells": [
-                        {"header": True, "text": _("Spalte %(x)d, Zeile %(y)d") % {"x": spot.column, "y": spot.row}},
+                        {
+                            "header": True,
+                            "text": _("Spalte %(x)d, Zeile %(y)d") % {"x": spot.column, "y": spot.row},
+                        },
                         {"label": labels[1], "text": formats.percent(spot.mean / 100), "numeric": True},
                         {"label": labels[2], "text": formats.percent(spot.maximum / 100), "numeric": True},
                     ]

@@ -111,7 +111,9 @@ def run_map(request: HttpRequest, run_id: UUID) -> HttpResponse:
     found = selectors.get(run_id, actor=account(request))
     if found.role != RunRole.TARGET or not found.exit_state:
         raise NotVisible(_("Diese Karte gibt es nicht."))
-    png = heatmap.heatmap_png(catalog.sram_map(found.platform.key, found.parameters), view=heatmap.View.MAXIMUM)
+    png = heatmap.heatmap_png(
+        catalog.sram_map(found.platform.key, found.parameters), view=heatmap.View.MAXIMUM
+    )
     return HttpResponse(png, content_type="image/png")
 
 

@@ -108,7 +108,9 @@ def measure(
         for section in range(done, SECTIONS):
             if check_cancelled is not None:
                 check_cancelled()
-            failed += _section(graph, ready, inputs, rows, _bounds(iterations, section), clock_ns)
+            failed += _section(
+                graph, ready, inputs, rows, bounds=_bounds(iterations, section), clock_ns=clock_ns
+            )
             if on_checkpoint is not None:
                 on_checkpoint(_state(key, rows, failed))
             if on_progress is not None:
@@ -142,6 +144,7 @@ def _section(
     weights: Mapping[str, Array],
     inputs: Array,
     rows: list[list[int]],
+    *,
     bounds: tuple[int, int],
     clock_ns: Clock,
 ) -> int:
@@ -236,8 +239,14 @@ def _restore(
     """Return the rows so far, the failures in them, and how many sections are done."""
     if state is None:
         return [[] for _ in range(repetitions)], 0, 0
-    rows, failed = state.get("durations_ns"), state.get("failed")
-    usable = state.get("key") == key and isinstance(rows, list) and type(failed) is int and len(rows) == repetitions
+    rows: Any = state.get("durations_ns")
+    failed: Any = state.get("failed")
+    usable = (
+        state.get("key") == key
+        and isinstance(rows, list)
+        and type(failed) is int
+        and len(rows) == repetitions
+    )
     ends = {_bounds(iterations, section)[1]: section + 1 for section in range(SECTIONS)}
     lengths = {len(row) for row in rows if isinstance(row, list)} if usable else set()
     done = next((ends[length] for length in lengths if length in ends), 0) if len(lengths) == 1 else 0

@@ -6,35 +6,47 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('core', '0001_initial'),
+        ("core", "0001_initial"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='Run',
+            name="Run",
             fields=[
-                ('id', models.UUIDField(default=qms.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('role', models.CharField(max_length=10)),
-                ('source', models.CharField(max_length=20)),
-                ('parameters', models.JSONField(default=dict)),
-                ('model_digest', models.CharField(max_length=64)),
-                ('fingerprint', models.CharField(blank=True, max_length=64)),
-                ('criteria_sha256', models.CharField(blank=True, max_length=64)),
-                ('result_digest', models.CharField(blank=True, max_length=64)),
-                ('started_at', models.DateTimeField()),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('exit_state', models.CharField(blank=True, max_length=20)),
-                ('validity', models.CharField(blank=True, max_length=30)),
-                ('failure', models.TextField(blank=True)),
-                ('summary', models.JSONField(default=dict)),
-                ('job', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='run', to='core.job')),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=qms.core.ids.uuid7, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("role", models.CharField(max_length=10)),
+                ("source", models.CharField(max_length=20)),
+                ("parameters", models.JSONField(default=dict)),
+                ("model_digest", models.CharField(max_length=64)),
+                ("fingerprint", models.CharField(blank=True, max_length=64)),
+                ("criteria_sha256", models.CharField(blank=True, max_length=64)),
+                ("result_digest", models.CharField(blank=True, max_length=64)),
+                ("started_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(null=True)),
+                ("exit_state", models.CharField(blank=True, max_length=20)),
+                ("validity", models.CharField(blank=True, max_length=30)),
+                ("failure", models.TextField(blank=True)),
+                ("summary", models.JSONField(default=dict)),
+                (
+                    "job",
+                    models.OneToOneField(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="run",
+                        to="core.job",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['-started_at', '-id'],
+                "ordering": ["-started_at", "-id"],
             },
         ),
     ]

@@ -5,29 +5,34 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('pilots', '0001_initial'),
-        ('roles', '0001_initial'),
-        ('workloads', '0001_initial'),
+        ("pilots", "0001_initial"),
+        ("roles", "0001_initial"),
+        ("workloads", "0001_initial"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='run',
-            name='platform',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='workloads.platformprofile'),
+            model_name="run",
+            name="platform",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="workloads.platformprofile"
+            ),
         ),
         migrations.AddField(
-            model_name='run',
-            name='started_by',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="run",
+            name="started_by",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='run',
-            name='workload',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='runs', to='workloads.workload'),
+            model_name="run",
+            name="workload",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="workloads.workload"
+            ),
         ),
     ]

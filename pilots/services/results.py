@@ -131,7 +131,8 @@ def _end(
 ) -> None:
     run.fingerprint, run.result_digest = outcome.fingerprint, outcome.result_digest
     run.summary, run.validity = outcome.summary, outcome.validity.value
-    run.exit_state, run.ended_at = ExitState.COMPLETED.value, clock.now()
+    now = clock.now()
+    run.exit_state, run.ended_at = ExitState.COMPLETED.value, now
     run.save()
     for piece in outcome.pieces:
         evidence.submit(
@@ -143,7 +144,7 @@ def _end(
                 facts=piece.facts,
                 axes=piece.axes,
                 producer=run.started_by,
-                measured_at=measured_at or run.ended_at or clock.now(),
+                measured_at=measured_at or now,
                 run_id=run.pk,
                 raw=raw.data if raw else b"",
                 raw_name=raw.name if raw else "",

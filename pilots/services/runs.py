@@ -40,7 +40,9 @@ def start_baseline(*, actor: User, workload_id: UUID, platform_id: UUID) -> Run:
     platform = check_baseline_start(workload, platform_id)
     if platform.kind != PlatformKind.DEVELOPMENT_MACHINE:
         raise refused(
-            _("Der Messbefehl misst nur diesen Rechner; für die bestehende Plattform laden Sie eine Messdatei hoch."),
+            _(
+                "Der Messbefehl misst nur diesen Rechner; für die bestehende Plattform laden Sie eine Messdatei hoch."
+            ),
             "T-11",
         )
     policy = gates.policy()
@@ -52,7 +54,14 @@ def start_baseline(*, actor: User, workload_id: UUID, platform_id: UUID) -> Run:
         # Twenty times the minimum: a repetition then lasts long enough that the scheduler does not decide its rate.
         "iterations": 20 * policy.integer("POL-02", "benchmark_iterations_min"),
     }
-    run = _create(workload, platform, actor, RunRole.BASELINE, RunSource.MEASURING_COMMAND, parameters)
+    run = _create(
+        workload,
+        platform,
+        actor,
+        role=RunRole.BASELINE,
+        source=RunSource.MEASURING_COMMAND,
+        parameters=parameters,
+    )
     run.job = enqueue_job(kind=BASELINE_JOB)
     run.save(update_fields=["job"])
     criteria.set_pilot_status(workload, PilotStatus.BASELINE)
@@ -70,7 +79,9 @@ def start_target(*, actor: User, workload_id: UUID, platform_id: UUID, samples: 
     if not platform.is_emulated or not catalog.emulates(platform.key):
         raise refused(_("Ein Ziellauf braucht ein emuliertes Wafer-Scale-System (T-11)."), "T-11")
     parameters = {"model_text": workload.model_text, "batch": BATCH, "samples": samples, "seed": 1}
-    run = _create(workload, platform, actor, RunRole.TARGET, RunSource.EMULATOR, parameters)
+    run = _create(
+        workload, platform, actor, role=RunRole.TARGET, source=RunSource.EMULATOR, parameters=parameters
+    )
     as_actor = actor.audit_actor(role)
     run.criteria_sha256 = criteria.freeze(
         workload=workload, as_actor=as_actor, run_id=run.pk, at=run.started_at
@@ -86,9 +97,7 @@ def start_target(*, actor: User, workload_id: UUID, platform_id: UUID, samples: 
 def cancel_run(*, actor: User, run_id: UUID) -> Run:
     """Ask for the end of a run that waits or runs; its result is thrown away."""
     run = selectors.get(run_id, actor=actor)
-    permission = (
-        Permission.START_TARGET_RUN if run.role == RunRole.TARGET else Permission.START_BASELINE_RUN
-    )
+    permission = Permission.START_TARGET_RUN if run.role == RunRole.TARGET else Permission.START_BASELINE_RUN
     role = guards.require(actor=actor, permission=permission, workload=run.workload)
     if run.exit_state or run.job_id is None:
         raise WrongState(_("Dieser Lauf ist bereits beendet."), id="T-11")
@@ -103,7 +112,8 @@ def check_baseline_start(workload: Workload, platform_id: UUID) -> PlatformProfi
     platform = _platform(platform_id)
     if not platform.is_existing and platform.kind != PlatformKind.DEVELOPMENT_MACHINE:
         raise refused(
-            _("Die Vergleichsbasis braucht die bestehende Plattform oder einen Entwicklungsrechner (T-11)."), "T-11"
+            _("Die Vergleichsbasis braucht die bestehende Plattform oder einen Entwicklungsrechner (T-11)."),
+            "T-11",
         )
     return platform
 
@@ -150,6 +160,7 @@ def _create(
     workload: Workload,
     platform: PlatformProfile,
     actor: User,
+    *,
     role: RunRole,
     source: RunSource,
     parameters: dict[str, Any],
@@ -188,8 +199,10 @@ def _facts(run: Run) -> dict[str, Any]:
 def run_of_job(job_id: UUID) -> Run:
     """Return the run a job carries out, locked; call inside a transaction."""
     Job.objects.select_for_update().get(pk=job_id)
-    return Run.objects.select_for_update(of=("self",)).select_related("workload", "platform", "started_by").get(
-        job_id=job_id
+    return (
+        Run.objects.select_for_update(of=("self",))
+        .select_related("workload", "platform", "started_by")
+        .get(job_id=job_id)
     )
 
 

@@ -170,7 +170,9 @@ def _figure(label: str, metric: Metric) -> dict[str, str]:
         "label": f"{metric_name(metric)} · {label}",
         "value": formats.metric_value(metric),
         "axes": formats.axes_text(metric.axes),
-        "note": _("Modellfehler-Intervall: %(interval)s") % {"interval": interval} if interval else metric.note,
+        "note": _("Modellfehler-Intervall: %(interval)s") % {"interval": interval}
+        if interval
+        else metric.note,
     }
 
 
@@ -271,12 +273,17 @@ def _classification(workload: Workload) -> Section:
 def _quality(workload: Workload, built: BuiltDossier) -> Section:
     rows = []
     for target in workload.quality_targets.all():
-        found = _find(built.facts.target.metrics if built.facts.target else (), target.metric, target.percentile or None)
-        threshold = f"{Comparator(target.comparator).label} {formats.exact(target.threshold)} {target.unit}".strip()
+        found = _find(
+            built.facts.target.metrics if built.facts.target else (), target.metric, target.percentile or None
+        )
+        threshold = (
+            f"{Comparator(target.comparator).label} {formats.exact(target.threshold)} {target.unit}".strip()
+        )
         rows.append(
             [
                 target.target_id,
-                METRIC_NAMES.get(target.metric, target.metric) + (f" {target.percentile}" if target.percentile else ""),
+                METRIC_NAMES.get(target.metric, target.metric)
+                + (f" {target.percentile}" if target.percentile else ""),
                 target.dataset_version,
                 threshold,
                 _with_interval(found) if found else _("nicht gemessen"),
@@ -314,12 +321,16 @@ def _abort(workload: Workload) -> Section:
         [_("Rückkehrzeit (RTO)"), f"{fallback.rto_min} min" if fallback else ""],
         [_("Letzte Übung"), _("nicht geprüft, weil Ausweichübungen in dieser Version nicht erfasst werden")],
     ]
-    return _section("6", _("Abbruchkriterien und Ausweichpfad"), _table(_("Abbruchkriterien"), head, rows), _facts(path))
+    return _section(
+        "6", _("Abbruchkriterien und Ausweichpfad"), _table(_("Abbruchkriterien"), head, rows), _facts(path)
+    )
 
 
 def _proof(built: BuiltDossier) -> Section:
     head = [_("Messgröße"), _("Vergleichsbasis"), _("Zielplattform")]
-    baseline = {(m.key, m.percentile): m for m in built.facts.baseline.metrics} if built.facts.baseline else {}
+    baseline = (
+        {(m.key, m.percentile): m for m in built.facts.baseline.metrics} if built.facts.baseline else {}
+    )
     target = {(m.key, m.percentile): m for m in built.facts.target.metrics} if built.facts.target else {}
     keys = list(dict.fromkeys([*baseline, *target]))
     rows = [
@@ -343,7 +354,12 @@ def _proof(built: BuiltDossier) -> Section:
 
 def _gates(built: BuiltDossier) -> Section:
     rows = [
-        [item.row.id, item.row.title_de, str(item.result.label), f"{item.value_de} / {item.threshold_de}".strip(" /")]
+        [
+            item.row.id,
+            item.row.title_de,
+            str(item.result.label),
+            f"{item.value_de} / {item.threshold_de}".strip(" /"),
+        ]
         for item in built.report.criteria
     ]
     skipped = [[item.id, item.title_de, item.reason_de] for item in built.report.not_checked]
@@ -351,7 +367,9 @@ def _gates(built: BuiltDossier) -> Section:
         "10",
         _("Gate-Ergebnisse"),
         _paragraph(f"{built.report.rule_set}: {built.report.checked_de()}."),
-        _table(_("Geprüfte Kriterien"), [_("Kriterium"), _("Titel"), _("Ergebnis"), _("Wert / Schwelle")], rows),
+        _table(
+            _("Geprüfte Kriterien"), [_("Kriterium"), _("Titel"), _("Ergebnis"), _("Wert / Schwelle")], rows
+        ),
         _table(_("Nicht geprüft"), [_("Kriterium"), _("Titel"), _("Grund")], skipped),
     )
 
@@ -369,7 +387,8 @@ def _votes(approval: Approval) -> Section:
     rows = []
     for vote in approval.votes.filter(reset_at__isnull=True).select_related("person", "act"):
         answers = "; ".join(
-            f"{names.get(row['subject'], row['subject'])}: {VoteValue(row['value']).label}" for row in vote.subjects
+            f"{names.get(row['subject'], row['subject'])}: {VoteValue(row['value']).label}"
+            for row in vote.subjects
         )
         rows.append(_act_row(rule_set.role_name_de(Role(vote.role)), vote, answers))
     for decided in approval.decisions.select_related("person", "act"):
@@ -378,7 +397,11 @@ def _votes(approval: Approval) -> Section:
     head = [_("Rolle"), _("Name"), _("Bedeutung"), _("Wert"), _("Begründung"), _("Zeit"), _("bestätigt mit")]
     asked = {subject.code for subject in rule_set.asked_subjects()}
     skipped = [subject.name_de for subject in rule_set.subjects if subject.code not in asked]
-    notes = [{"kind": "note", "text": _("Nicht geprüft: %(names)s.") % {"names": ", ".join(skipped)}}] if skipped else []
+    notes = (
+        [{"kind": "note", "text": _("Nicht geprüft: %(names)s.") % {"names": ", ".join(skipped)}}]
+        if skipped
+        else []
+    )
     return _section("13", _("Mitzeichnungen und Entscheidung"), _table(_("Handlungen"), head, rows), *notes)
 
 
@@ -414,7 +437,9 @@ def _attachments(workload: Workload) -> Section:
         for item in evidence.current(workload)
     ]
     head = [_("Nachweis"), _("Titel"), _("Herkunft · Absicherung · Quelle"), _("Status"), _("SHA-256")]
-    embedded = _("Eingebettet: entscheidung.json, bestaetigungen.json, protokoll-nachweis.txt. Nachweise per Prüfsumme.")
+    embedded = _(
+        "Eingebettet: entscheidung.json, bestaetigungen.json, protokoll-nachweis.txt. Nachweise per Prüfsumme."
+    )
     return _section("16", _("Anlagenverzeichnis"), _table(_("Nachweise"), head, rows), _paragraph(embedded))
 
 
@@ -424,10 +449,16 @@ def _axes(item: EvidenceItem) -> Axes:
 
 def _verification(approval: Approval) -> Section:
     steps = [
-        _("Siegel und Unterschriften prüfen: pdfsig -no-ocsp DATEI oder python -m qms.signing.verify DATEI --root WURZEL.pem."),
-        _("Wurzelzertifikat und Protokollschlüssel mit der Veröffentlichung der Organisation vergleichen, nie nur mit dem Paket."),
+        _(
+            "Siegel und Unterschriften prüfen: pdfsig -no-ocsp DATEI oder python -m qms.signing.verify DATEI --root WURZEL.pem."
+        ),
+        _(
+            "Wurzelzertifikat und Protokollschlüssel mit der Veröffentlichung der Organisation vergleichen, nie nur mit dem Paket."
+        ),
         _("Audit-Export entpacken: python3 pruefen.py VERZEICHNIS --schluessel SCHLUESSEL."),
-        _("Aktuellen Status abfragen: Das PDF zeigt den Stand der Unterzeichnung, nicht ob die Freigabe heute wirksam ist."),
+        _(
+            "Aktuellen Status abfragen: Das PDF zeigt den Stand der Unterzeichnung, nicht ob die Freigabe heute wirksam ist."
+        ),
         _("Bei Abweichung: nicht verwenden, Qualitätsmanagement informieren."),
     ]
     return _section("17", _("Prüfanleitung"), {"kind": "list", "items": steps})

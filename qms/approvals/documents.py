@@ -20,7 +20,15 @@ from qms.core.clock import timestamp
 from qms.evidence import selectors as evidence
 from qms.gates import services as gates
 from qms.gates.choices import ApprovalType, VoteValue
-from qms.gates.facts import CaseFacts, DocumentFacts, Facts, IntegrityFacts, SignerFacts, ValidityFacts, VoteFacts
+from qms.gates.facts import (
+    CaseFacts,
+    DocumentFacts,
+    Facts,
+    IntegrityFacts,
+    SignerFacts,
+    ValidityFacts,
+    VoteFacts,
+)
 from qms.roles.models import Person, User
 from qms.roles.permissions import Permission
 from qms.roles.roles import Role
@@ -87,7 +95,9 @@ def decision_json(
         votes=_votes(approval),
         thresholds=workloads.criteria(workload)["quality_targets"],
         results=metrics,
-        evidence=[{"id": item["id"], "sha256": item["facts_sha256"], **item} for item in built.content["evidence"]],
+        evidence=[
+            {"id": item["id"], "sha256": item["facts_sha256"], **item} for item in built.content["evidence"]
+        ],
         rule_set={
             "name": report.rule_set.split(" ")[0],
             "version": report.rule_set.split(" ")[1],
@@ -181,7 +191,9 @@ def parsed(frozen: DecisionRecord) -> dict[str, Any]:
 def may_sign(frozen: DecisionRecord, actor: User) -> bool:
     """Return whether the person is named for one of the deciding fields of a frozen decision record."""
     fields = parsed(frozen)["required_fields"]
-    return any(actor.person.pid in field["pids"] for field in fields if field["field"] != person_field(REVIEW_FIELD))
+    return any(
+        actor.person.pid in field["pids"] for field in fields if field["field"] != person_field(REVIEW_FIELD)
+    )
 
 
 def issued_body(approval: Approval) -> dict[str, Any] | None:
@@ -271,7 +283,10 @@ def _votes(approval: Approval) -> list[dict[str, Any]]:
 def _required_fields(approval: Approval, wording: Wording, actor: User) -> list[RequiredField]:
     vote = approval.votes.filter(reset_at__isnull=True).select_related("person").latest("created_at")
     reviewer = RequiredField(
-        field=person_field(REVIEW_FIELD), role=vote.role, meaning=meaning_text(vote.meaning), pids=(vote.person.pid,)
+        field=person_field(REVIEW_FIELD),
+        role=vote.role,
+        meaning=meaning_text(vote.meaning),
+        pids=(vote.person.pid,),
     )
     count = gates.votes_required(approval.workload, ApprovalType(approval.type)).approvers
     entitled = [actor.person.pid] if count == 1 else _entitled(approval)
@@ -307,4 +322,3 @@ def _fields(approval: Approval) -> list[FieldRequest]:
         )
         for number, act in enumerate(acts, start=REVIEW_FIELD)
     ]
-

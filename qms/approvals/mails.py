@@ -47,7 +47,9 @@ BODIES = {
     Occasion.RETURNED: _("Der Antrag %(number)s zu „%(title)s“ kam als unvollständig zurück."),
     Occasion.QUERY: _("Zum Antrag %(number)s zu „%(title)s“ wurde eine Rückfrage gestellt."),
     Occasion.ANSWERED: _("Die Rückfrage zum Antrag %(number)s zu „%(title)s“ ist beantwortet."),
-    Occasion.TO_DECIDE: _("Der Antrag %(number)s zu „%(title)s“ ist geprüft und wartet auf Ihre Entscheidung."),
+    Occasion.TO_DECIDE: _(
+        "Der Antrag %(number)s zu „%(title)s“ ist geprüft und wartet auf Ihre Entscheidung."
+    ),
     Occasion.DECIDED: _("Über den Antrag %(number)s zu „%(title)s“ ist entschieden."),
     Occasion.WITHDRAWN: _("Der Antrag %(number)s zu „%(title)s“ wurde zurückgezogen."),
     Occasion.SEALED: _("Das signierte Dokument zu %(number)s („%(title)s“) liegt vor."),

@@ -48,7 +48,8 @@ class Approval(models.Model):
                 fields=["workload", "type"], condition=Q(status__in=UNDECIDED), name="one_undecided_request"
             ),
             models.CheckConstraint(
-                condition=Q(reviewer__isnull=True) | ~Q(reviewer=F("requester")), name="reviewer_is_not_requester"
+                condition=Q(reviewer__isnull=True) | ~Q(reviewer=F("requester")),
+                name="reviewer_is_not_requester",
             ),
         ]
 

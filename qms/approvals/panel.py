@@ -202,15 +202,17 @@ class Step:
 def steps(approval: Approval) -> tuple[Step, ...]:
     """Return the way from draft to approval along the transition table; side states are badges, never steps."""
     status = ApprovalStatus(approval.status)
-    way = [ApprovalStatus.DRAFT]
-    for trigger in (Trigger.SUBMIT, Trigger.ACCEPT, Trigger.READY, Trigger.APPROVE):
-        way.append(transitions.transition(trigger).to)
+    triggers = (Trigger.SUBMIT, Trigger.ACCEPT, Trigger.READY, Trigger.APPROVE)
+    way = [ApprovalStatus.DRAFT, *(transitions.transition(trigger).to for trigger in triggers)]
     if status is ApprovalStatus.REJECTED:
         way = way[:-1]
     at = _reached(approval, status, way)
     done = status not in transitions.UNDECIDED
     return tuple(
-        Step(one.label, "done" if index < at or (done and index == at) else "current" if index == at else "open")
+        Step(
+            one.label,
+            "done" if index < at or (done and index == at) else "current" if index == at else "open",
+        )
         for index, one in enumerate(way)
     )
 
@@ -276,7 +278,9 @@ def _query(look: _Look) -> Panel:
 def _ready(look: _Look) -> Panel:
     approval, waiting = look.approval, _roles(Permission.DECIDE_APPROVAL)
     if look.built.sha256 != approval.dossier_sha256:
-        text = _("Der Inhalt hat sich geändert, seit der Antrag geprüft wurde. Eine Entscheidung ist nicht möglich.")
+        text = _(
+            "Der Inhalt hat sich geändert, seit der Antrag geprüft wurde. Eine Entscheidung ist nicht möglich."
+        )
         step = _("Die antragstellende Person zieht den Antrag zurück und stellt ihn neu.")
         left = look.actions - {Action.DECIDE}
         return Panel(PanelState.CHANGED, text, left, ids=("T-05",), next_step=step)

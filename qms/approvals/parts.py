@@ -13,7 +13,8 @@ from qms.audit.export import Part, Snapshot, register_part
 from qms.core import canonical
 from qms.core.clock import timestamp
 
-FORMULA_START = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+# What a spreadsheet reads as a formula: = + - @ TAB CR and the full-width forms (audit.md 10).
+FORMULA_START = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def register_own_parts() -> None:
@@ -51,7 +52,9 @@ def matrix(snapshot: Snapshot) -> Iterator[Part]:
         stored = Dossier.objects.get(approval=row, sha256=row.dossier_sha256)
         for item in canonical.loads(stored.content)["gates"]["criteria"]:
             cells = [row.number, row.dossier_sha256, item["id"], item["result"]]
-            writer.writerow([_cell(text) for text in (*cells, item["value"], item["threshold"], item["reason"])])
+            writer.writerow(
+                [_cell(text) for text in (*cells, item["value"], item["threshold"], item["reason"])]
+            )
     yield "matrix.csv", ["\ufeff".encode(), stream.getvalue().encode()]
 
 

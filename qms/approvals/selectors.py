@@ -116,14 +116,20 @@ class Force:
 def force(approval: Approval, *, at: datetime | None = None) -> Force:
     """Return whether the approval is wirksam now, and if not, why."""
     active = approval.status in ACTIVE
-    return _force(approval, signing.seal_state(approval.pk), active and is_outdated(approval), at or clock.now())
+    return _force(
+        approval, signing.seal_state(approval.pk), active and is_outdated(approval), at or clock.now()
+    )
 
 
 def forces(approvals: Sequence[Approval]) -> dict[UUID, Force]:
     """Return `force` of every approval in a constant number of queries; workloads have to be loaded."""
     now = clock.now()
     seals = signing.seal_states([item.pk for item in approvals])
-    broken = set(_broken().filter(workload__in=[item.workload_id for item in approvals]).values_list("workload", flat=True))
+    broken = set(
+        _broken()
+        .filter(workload__in=[item.workload_id for item in approvals])
+        .values_list("workload", flat=True)
+    )
     found = {}
     for item in approvals:
         changed = item.content_sha256 != item.workload.content_sha256 or item.workload_id in broken
@@ -159,7 +165,9 @@ def _broken() -> QuerySet[EvidenceItem]:
 
 def previous(approval: Approval) -> Approval | None:
     """Return the last decided approval of the same workload and type, for "seit der letzten Freigabe geändert"."""
-    earlier = Approval.objects.filter(workload=approval.workload, type=approval.type, decided_at__isnull=False)
+    earlier = Approval.objects.filter(
+        workload=approval.workload, type=approval.type, decided_at__isnull=False
+    )
     return earlier.exclude(pk=approval.pk).order_by("-decided_at").first()
 
 

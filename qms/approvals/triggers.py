@@ -11,7 +11,15 @@ from qms.roles.triggers import Refused, postgresql, sqlite
 _APPROVAL: Final = "approvals_approval"
 _DECISION: Final = "approvals_approvaldecision"
 _VOTE: Final = "approvals_vote"
-_FIXED: Final = ("number", "type", "workload_id", "requester_id", "content_sha256", "dossier_sha256", "decision_sha256")
+_FIXED: Final = (
+    "number",
+    "type",
+    "workload_id",
+    "requester_id",
+    "content_sha256",
+    "dossier_sha256",
+    "decision_sha256",
+)
 _SETTLED: Final = "('FREIGEGEBEN', 'BEDINGT_FREIGEGEBEN', 'ABGELEHNT')"
 
 
@@ -58,7 +66,11 @@ REFUSED: Final[tuple[Refused, ...]] = (
     ),
     Refused("approvals_kept", _APPROVAL, "DELETE", "1 = 1", "Anträge werden nicht gelöscht"),
     Refused(
-        "approvals_vote_account", _VOTE, "INSERT", _foreign_account(), "Konto und Person passen nicht (SoD-15, SoD-16)"
+        "approvals_vote_account",
+        _VOTE,
+        "INSERT",
+        _foreign_account(),
+        "Konto und Person passen nicht (SoD-15, SoD-16)",
     ),
     Refused(
         "approvals_decision_account",
@@ -67,9 +79,19 @@ REFUSED: Final[tuple[Refused, ...]] = (
         _foreign_account(),
         "Konto und Person passen nicht (SoD-15, SoD-16)",
     ),
-    Refused("approvals_vote_persons", _VOTE, "INSERT", _wrong_copies(), "Beteiligte Personen stimmen nicht (SoD-02)"),
     Refused(
-        "approvals_decision_persons", _DECISION, "INSERT", _wrong_copies(), "Beteiligte Personen stimmen nicht (SoD-02)"
+        "approvals_vote_persons",
+        _VOTE,
+        "INSERT",
+        _wrong_copies(),
+        "Beteiligte Personen stimmen nicht (SoD-02)",
+    ),
+    Refused(
+        "approvals_decision_persons",
+        _DECISION,
+        "INSERT",
+        _wrong_copies(),
+        "Beteiligte Personen stimmen nicht (SoD-02)",
     ),
     Refused(
         "approvals_vote_fixed",
@@ -79,12 +101,24 @@ REFUSED: Final[tuple[Refused, ...]] = (
         "Eine Mitzeichnung wird nicht umgeschrieben",
     ),
     Refused("approvals_vote_kept", _VOTE, "DELETE", "1 = 1", "Mitzeichnungen werden nicht gelöscht"),
-    Refused("approvals_decision_fixed", _DECISION, "UPDATE", "1 = 1", "Eine Entscheidung wird nicht umgeschrieben"),
+    Refused(
+        "approvals_decision_fixed", _DECISION, "UPDATE", "1 = 1", "Eine Entscheidung wird nicht umgeschrieben"
+    ),
     Refused("approvals_decision_kept", _DECISION, "DELETE", "1 = 1", "Entscheidungen werden nicht gelöscht"),
-    Refused("approvals_record_fixed", "approvals_decisionrecord", "UPDATE", "1 = 1", "entscheidung.json steht fest"),
-    Refused("approvals_record_kept", "approvals_decisionrecord", "DELETE", "1 = 1", "entscheidung.json bleibt"),
+    Refused(
+        "approvals_record_fixed",
+        "approvals_decisionrecord",
+        "UPDATE",
+        "1 = 1",
+        "entscheidung.json steht fest",
+    ),
+    Refused(
+        "approvals_record_kept", "approvals_decisionrecord", "DELETE", "1 = 1", "entscheidung.json bleibt"
+    ),
     Refused("approvals_dossier_fixed", "approvals_dossier", "UPDATE", "1 = 1", "Ein Dossier steht fest"),
-    Refused("approvals_dossier_kept", "approvals_dossier", "DELETE", "1 = 1", "Dossiers werden nicht gelöscht"),
+    Refused(
+        "approvals_dossier_kept", "approvals_dossier", "DELETE", "1 = 1", "Dossiers werden nicht gelöscht"
+    ),
 )
 
 

@@ -23,6 +23,7 @@ CORRECTIONS = {
     "entscheidungsreife": "entscheidungs-reife",
     "freigabeantrag": "freigabe-antrag",
     "funktionstrennung": "funktions-trennung",
+    "kritikalität": "kriti-kalität",
 }
 
 _PATTERN_FILE = Path(__file__).parent / "hyphen_patterns" / "de-1996.txt"

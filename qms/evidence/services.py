@@ -75,7 +75,9 @@ def submit(*, actor: Actor, submission: Submission) -> EvidenceItem:
 
 
 @audited
-def review_evidence(*, actor: User, evidence_id: UUID, accept: bool, compared_with: str, reason: str) -> EvidenceItem:
+def review_evidence(
+    *, actor: User, evidence_id: UUID, accept: bool, compared_with: str, reason: str
+) -> EvidenceItem:
     """Accept or reject one piece of evidence; the producer never can (SoD-03, P15)."""
     item = selectors.lock(evidence_id, actor=actor)
     check_reviewer(item, actor)

@@ -12,7 +12,13 @@ from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
 from qms.gates import evidence_facts
 from qms.gates.choices import ApprovalType
-from qms.gates.evidence_facts import BaselineFacts, EquivalenceFacts, EvidenceFormatError, ManifestFacts, TargetFacts
+from qms.gates.evidence_facts import (
+    BaselineFacts,
+    EquivalenceFacts,
+    EvidenceFormatError,
+    ManifestFacts,
+    TargetFacts,
+)
 from qms.gates.facts import (
     CaseFacts,
     ClassificationFacts,
@@ -159,7 +165,9 @@ def _classification(workload: Workload) -> ClassificationFacts:
             if row.access_plan
         ),
         retention=tuple(
-            RetentionEntry(ObjectClass(row.object_class), **row.retention_plan) for row in rows if row.retention_plan
+            RetentionEntry(ObjectClass(row.object_class), **row.retention_plan)
+            for row in rows
+            if row.retention_plan
         ),
         decided_at=max(confirmed) if complete else None,
     )

@@ -13,7 +13,7 @@ from qms.core import clock
 from qms.evidence import selectors as evidence
 from qms.evidence.models import EvidenceItem
 from qms.gates import coverage, engine, rule_sets, selectors
-from qms.gates.choices import ApprovalType
+from qms.gates.choices import ApprovalType, CriterionKind
 from qms.gates.coverage import Uncovered
 from qms.gates.engine import CriterionReport, GateReport
 from qms.gates.facts import Facts
@@ -117,17 +117,22 @@ def advance(workload: Workload, actor: User) -> None:
     """Move the workload on when a gate turned green; called after each change of content (spec 3.5.1)."""
     current = report(workload)
     for gate, before, after in ADVANCES:
-        if workload.status != before or not current.gate_met(gate):
+        if workload.status != before or _refuses(current, gate):
             continue
         Workload.objects.filter(pk=workload.pk).update(status=after.value)
         workload.status = after.value
-        if current.of_gate(gate):
+        if current.of_gate(gate) and current.gate_met(gate):
             record(
                 AuditKind.GATE_MET,
                 actor=SYSTEM,
                 subject=workload,
                 facts={"gate": gate, "rule_set": current.rule_set, "status": after.value},
             )
+
+
+def _refuses(current: GateReport, gate: str) -> bool:
+    """Whether a criterion without exception stands in the way; open ones with exception are covered at the decision."""
+    return any(item.blocks and item.kind is CriterionKind.NON_WAIVABLE for item in current.of_gate(gate))
 
 
 def _first(items: list[CriterionReport]) -> OpenRequirement | None:

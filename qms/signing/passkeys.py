@@ -7,6 +7,7 @@ exactly this credential by this account. `roles.credentials` is the one place th
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
@@ -32,6 +33,22 @@ def credential_ids(actor: User) -> list[bytes]:
     software = Passkey.objects.filter(account=actor, kind=Authenticator.SOFTWARE.value, removed_at=None)
     own = [key.credential_id for key in credentials.passkeys_of(actor)]
     return own + [bytes(key.credential_id) for key in software if settings.DEMO]
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """How an account can confirm an act now: passkeys on devices, the demo's software one, password and code."""
+
+    device: int
+    software: bool
+    code: bool
+
+
+def means_of(actor: User) -> Means:
+    """Return with what the account can confirm an act."""
+    software = Passkey.objects.filter(account=actor, kind=Authenticator.SOFTWARE.value, removed_at=None)
+    code = SignInAuthenticator.objects.filter(user_id=actor.pk, type=SignInAuthenticator.Type.TOTP)
+    return Means(len(credentials.passkeys_of(actor)), settings.DEMO and software.exists(), code.exists())
 
 
 def find(*, actor: User, credential_id: bytes) -> Passkey | None:

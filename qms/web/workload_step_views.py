@@ -95,7 +95,12 @@ def confirm(request: HttpRequest, workload_id: UUID) -> HttpResponse:
 
     def command() -> HttpResponse:
         chosen = tuple(ObjectClass(code) for code in form.cleaned_data["classes"])
-        classification.confirm_classification(actor=actor, workload_id=workload_id, object_classes=chosen)
+        classification.confirm_classification(
+            actor=actor,
+            workload_id=workload_id,
+            object_classes=chosen,
+            expected_sha256=form.expected_sha256,
+        )
         messages.success(request, _("Die Datenklassifizierung ist bestätigt."))
         return done(request, workload, reverse("workload", args=[workload_id]))
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from qms.roles.models import User
     from qms.workloads.models import Workload
 
+
 @dataclass(frozen=True)
 class ModelFacts:
     """What a model text says: its digest and facts such as parameters and layer widths (canonical JSON values)."""

@@ -21,7 +21,6 @@ from qms.core import jobs
 from qms.core.models import Job, JobState
 from qms.roles import selectors as people
 
-
 PATIENCE_S = 300.0
 LOOK_EVERY_S = 0.5
 SETTLED = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
@@ -35,9 +34,15 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the three modes."""
         mode = parser.add_mutually_exclusive_group(required=True)
-        mode.add_argument("--out", type=Path, help="Ordner für das Ergebnis; die Daten liegen in einem eigenen Ordner")
-        mode.add_argument("--seed", action="store_true", help="Musterdaten in die Datenbank dieser Vorführung legen")
-        mode.add_argument("--freigabe", action="store_true", help="die Musterfreigabe anlegen, während der Dienst läuft")
+        mode.add_argument(
+            "--out", type=Path, help="Ordner für das Ergebnis; die Daten liegen in einem eigenen Ordner"
+        )
+        mode.add_argument(
+            "--seed", action="store_true", help="Musterdaten in die Datenbank dieser Vorführung legen"
+        )
+        mode.add_argument(
+            "--freigabe", action="store_true", help="die Musterfreigabe anlegen, während der Dienst läuft"
+        )
         mode.add_argument("--walk", type=Path, help="wie --out, in der Datenbank dieses Prozesses")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -100,6 +105,8 @@ def _in_own_house(folder: Path) -> None:
             "QMS_EMAIL_BACKEND=django.core.mail.backends.dummy.EmailBackend",
         ]
         command = ["env", *variables, sys.executable, "manage.py", "demo", "--walk", str(folder)]
-        done = subprocess.run(command, check=False, cwd=settings.BASE_DIR)  # noqa: S603
+        done = subprocess.run(command, check=False, cwd=settings.BASE_DIR)
     if done.returncode:
-        raise CommandError("Die Vorführung ist nicht bis zur geprüften Freigabe gekommen.", returncode=done.returncode)
+        raise CommandError(
+            "Die Vorführung ist nicht bis zur geprüften Freigabe gekommen.", returncode=done.returncode
+        )

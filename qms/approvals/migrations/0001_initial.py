@@ -5,103 +5,131 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Approval',
+            name="Approval",
             fields=[
-                ('id', models.UUIDField(default=qms.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('number', models.CharField(max_length=40, unique=True)),
-                ('type', models.CharField(max_length=20)),
-                ('status', models.CharField(db_index=True, default='ENTWURF', max_length=30)),
-                ('created_at', models.DateTimeField()),
-                ('submitted_at', models.DateTimeField(null=True)),
-                ('evaluated_at', models.DateTimeField(null=True)),
-                ('decided_at', models.DateTimeField(null=True)),
-                ('valid_from', models.DateTimeField(null=True)),
-                ('valid_until', models.DateTimeField(null=True)),
-                ('content_sha256', models.CharField(blank=True, max_length=64)),
-                ('dossier_sha256', models.CharField(blank=True, max_length=64)),
-                ('decision_sha256', models.CharField(blank=True, max_length=64)),
-                ('rule_set', models.CharField(blank=True, max_length=60)),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=qms.core.ids.uuid7, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("number", models.CharField(max_length=40, unique=True)),
+                ("type", models.CharField(max_length=20)),
+                ("status", models.CharField(db_index=True, default="ENTWURF", max_length=30)),
+                ("created_at", models.DateTimeField()),
+                ("submitted_at", models.DateTimeField(null=True)),
+                ("evaluated_at", models.DateTimeField(null=True)),
+                ("decided_at", models.DateTimeField(null=True)),
+                ("valid_from", models.DateTimeField(null=True)),
+                ("valid_until", models.DateTimeField(null=True)),
+                ("content_sha256", models.CharField(blank=True, max_length=64)),
+                ("dossier_sha256", models.CharField(blank=True, max_length=64)),
+                ("decision_sha256", models.CharField(blank=True, max_length=64)),
+                ("rule_set", models.CharField(blank=True, max_length=60)),
             ],
             options={
-                'ordering': ['-created_at', '-id'],
+                "ordering": ["-created_at", "-id"],
             },
         ),
         migrations.CreateModel(
-            name='ApprovalDecision',
+            name="ApprovalDecision",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(max_length=4)),
-                ('meaning', models.CharField(max_length=40)),
-                ('reason', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField()),
-                ('decision', models.CharField(max_length=30)),
-                ('decision_sha256', models.CharField(max_length=64)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("role", models.CharField(max_length=4)),
+                ("meaning", models.CharField(max_length=40)),
+                ("reason", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField()),
+                ("decision", models.CharField(max_length=30)),
+                ("decision_sha256", models.CharField(max_length=64)),
             ],
             options={
-                'ordering': ['created_at', 'id'],
+                "ordering": ["created_at", "id"],
             },
         ),
         migrations.CreateModel(
-            name='DecisionRecord',
+            name="DecisionRecord",
             fields=[
-                ('id', models.UUIDField(default=qms.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('decision', models.CharField(max_length=30)),
-                ('reason', models.TextField()),
-                ('meaning', models.CharField(max_length=40)),
-                ('alternative', models.TextField(blank=True)),
-                ('content', models.TextField()),
-                ('sha256', models.CharField(max_length=64)),
-                ('created_at', models.DateTimeField()),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=qms.core.ids.uuid7, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("decision", models.CharField(max_length=30)),
+                ("reason", models.TextField()),
+                ("meaning", models.CharField(max_length=40)),
+                ("alternative", models.TextField(blank=True)),
+                ("content", models.TextField()),
+                ("sha256", models.CharField(max_length=64)),
+                ("created_at", models.DateTimeField()),
             ],
             options={
-                'ordering': ['created_at', 'id'],
+                "ordering": ["created_at", "id"],
             },
         ),
         migrations.CreateModel(
-            name='Dossier',
+            name="Dossier",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('sha256', models.CharField(max_length=64)),
-                ('content', models.TextField()),
-                ('created_at', models.DateTimeField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("sha256", models.CharField(max_length=64)),
+                ("content", models.TextField()),
+                ("created_at", models.DateTimeField()),
             ],
         ),
         migrations.CreateModel(
-            name='Question',
+            name="Question",
             fields=[
-                ('id', models.UUIDField(default=qms.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('asked_at', models.DateTimeField()),
-                ('text', models.TextField()),
-                ('answered_at', models.DateTimeField(null=True)),
-                ('answer', models.TextField(blank=True)),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=qms.core.ids.uuid7, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("asked_at", models.DateTimeField()),
+                ("text", models.TextField()),
+                ("answered_at", models.DateTimeField(null=True)),
+                ("answer", models.TextField(blank=True)),
             ],
             options={
-                'ordering': ['asked_at', 'id'],
+                "ordering": ["asked_at", "id"],
             },
         ),
         migrations.CreateModel(
-            name='Vote',
+            name="Vote",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('role', models.CharField(max_length=4)),
-                ('meaning', models.CharField(max_length=40)),
-                ('reason', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField()),
-                ('value', models.CharField(max_length=30)),
-                ('subjects', models.JSONField(default=list)),
-                ('dossier_sha256', models.CharField(max_length=64)),
-                ('reset_at', models.DateTimeField(null=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("role", models.CharField(max_length=4)),
+                ("meaning", models.CharField(max_length=40)),
+                ("reason", models.TextField(blank=True)),
+                ("created_at", models.DateTimeField()),
+                ("value", models.CharField(max_length=30)),
+                ("subjects", models.JSONField(default=list)),
+                ("dossier_sha256", models.CharField(max_length=64)),
+                ("reset_at", models.DateTimeField(null=True)),
             ],
             options={
-                'ordering': ['created_at', 'id'],
+                "ordering": ["created_at", "id"],
             },
         ),
     ]

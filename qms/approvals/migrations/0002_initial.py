@@ -6,34 +6,46 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('approvals', '0001_initial'),
-        ('roles', '0001_initial'),
+        ("approvals", "0001_initial"),
+        ("roles", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='approval',
-            name='requester',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='requested_approvals', to='roles.person'),
+            model_name="approval",
+            name="requester",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="requested_approvals",
+                to="roles.person",
+            ),
         ),
         migrations.AddField(
-            model_name='approval',
-            name='requester_account',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="approval",
+            name="requester_account",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='approval',
-            name='reviewer',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="approval",
+            name="reviewer",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='approval',
-            name='reviewer_account',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="approval",
+            name="reviewer_account",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
     ]

@@ -6,197 +6,328 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('approvals', '0002_initial'),
-        ('roles', '0001_initial'),
-        ('signing', '0001_initial'),
-        ('workloads', '0001_initial'),
+        ("approvals", "0002_initial"),
+        ("roles", "0001_initial"),
+        ("signing", "0001_initial"),
+        ("workloads", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='approval',
-            name='workload',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='approvals', to='workloads.workload'),
+            model_name="approval",
+            name="workload",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="approvals", to="workloads.workload"
+            ),
         ),
         migrations.AddField(
-            model_name='approvaldecision',
-            name='account',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="approvaldecision",
+            name="account",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='approvaldecision',
-            name='act',
-            field=models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='signing.actrecord'),
+            model_name="approvaldecision",
+            name="act",
+            field=models.OneToOneField(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="signing.actrecord"
+            ),
         ),
         migrations.AddField(
-            model_name='approvaldecision',
-            name='approval',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='approvals.approval'),
+            model_name="approvaldecision",
+            name="approval",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="decisions", to="approvals.approval"
+            ),
         ),
         migrations.AddField(
-            model_name='approvaldecision',
-            name='deputy',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="approvaldecision",
+            name="deputy",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='approvaldecision',
-            name='lead',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="approvaldecision",
+            name="lead",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='approvaldecision',
-            name='owner',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="approvaldecision",
+            name="owner",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='approvaldecision',
-            name='person',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="approvaldecision",
+            name="person",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='approvaldecision',
-            name='requester',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="approvaldecision",
+            name="requester",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='approvaldecision',
-            name='reviewer',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="approvaldecision",
+            name="reviewer",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='decisionrecord',
-            name='approval',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decision_records', to='approvals.approval'),
+            model_name="decisionrecord",
+            name="approval",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="decision_records",
+                to="approvals.approval",
+            ),
         ),
         migrations.AddField(
-            model_name='decisionrecord',
-            name='prepared_by',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="decisionrecord",
+            name="prepared_by",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='approvaldecision',
-            name='record',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='decisions', to='approvals.decisionrecord'),
+            model_name="approvaldecision",
+            name="record",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="decisions",
+                to="approvals.decisionrecord",
+            ),
         ),
         migrations.AddField(
-            model_name='dossier',
-            name='approval',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='dossiers', to='approvals.approval'),
+            model_name="dossier",
+            name="approval",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="dossiers", to="approvals.approval"
+            ),
         ),
         migrations.AddField(
-            model_name='question',
-            name='answered_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="question",
+            name="answered_by",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='question',
-            name='approval',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='questions', to='approvals.approval'),
+            model_name="question",
+            name="approval",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="questions", to="approvals.approval"
+            ),
         ),
         migrations.AddField(
-            model_name='question',
-            name='asked_by',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="question",
+            name="asked_by",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='vote',
-            name='account',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="vote",
+            name="account",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to=settings.AUTH_USER_MODEL
+            ),
         ),
         migrations.AddField(
-            model_name='vote',
-            name='act',
-            field=models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='signing.actrecord'),
+            model_name="vote",
+            name="act",
+            field=models.OneToOneField(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="signing.actrecord"
+            ),
         ),
         migrations.AddField(
-            model_name='vote',
-            name='approval',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='votes', to='approvals.approval'),
+            model_name="vote",
+            name="approval",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="votes", to="approvals.approval"
+            ),
         ),
         migrations.AddField(
-            model_name='vote',
-            name='deputy',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="vote",
+            name="deputy",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='vote',
-            name='lead',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="vote",
+            name="lead",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='vote',
-            name='owner',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="vote",
+            name="owner",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='vote',
-            name='person',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="vote",
+            name="person",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='vote',
-            name='requester',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="vote",
+            name="requester",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='approval',
-            constraint=models.UniqueConstraint(condition=models.Q(('status__in', ('ENTWURF', 'EINGEREICHT', 'IN_PRUEFUNG', 'RUECKFRAGE', 'ENTSCHEIDUNGSREIF'))), fields=('workload', 'type'), name='one_undecided_request'),
+            model_name="approval",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(
+                    (
+                        "status__in",
+                        ("ENTWURF", "EINGEREICHT", "IN_PRUEFUNG", "RUECKFRAGE", "ENTSCHEIDUNGSREIF"),
+                    )
+                ),
+                fields=("workload", "type"),
+                name="one_undecided_request",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='approval',
-            constraint=models.CheckConstraint(condition=models.Q(('reviewer__isnull', True), models.Q(('reviewer', models.F('requester')), _negated=True), _connector='OR'), name='reviewer_is_not_requester'),
+            model_name="approval",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("reviewer__isnull", True),
+                    models.Q(("reviewer", models.F("requester")), _negated=True),
+                    _connector="OR",
+                ),
+                name="reviewer_is_not_requester",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='approvaldecision',
-            constraint=models.CheckConstraint(condition=models.Q(('requester__isnull', True), models.Q(('person', models.F('requester')), _negated=True), _connector='OR'), name='decision_sod01'),
+            model_name="approvaldecision",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("requester__isnull", True),
+                    models.Q(("person", models.F("requester")), _negated=True),
+                    _connector="OR",
+                ),
+                name="decision_sod01",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='approvaldecision',
-            constraint=models.CheckConstraint(condition=models.Q(('owner__isnull', True), models.Q(('person', models.F('owner')), _negated=True), _connector='OR'), name='decision_sod02_owner'),
+            model_name="approvaldecision",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("owner__isnull", True),
+                    models.Q(("person", models.F("owner")), _negated=True),
+                    _connector="OR",
+                ),
+                name="decision_sod02_owner",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='approvaldecision',
-            constraint=models.CheckConstraint(condition=models.Q(('deputy__isnull', True), models.Q(('person', models.F('deputy')), _negated=True), _connector='OR'), name='decision_sod02_deputy'),
+            model_name="approvaldecision",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("deputy__isnull", True),
+                    models.Q(("person", models.F("deputy")), _negated=True),
+                    _connector="OR",
+                ),
+                name="decision_sod02_deputy",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='approvaldecision',
-            constraint=models.CheckConstraint(condition=models.Q(('lead__isnull', True), models.Q(('person', models.F('lead')), _negated=True), _connector='OR'), name='decision_sod02_lead'),
+            model_name="approvaldecision",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("lead__isnull", True),
+                    models.Q(("person", models.F("lead")), _negated=True),
+                    _connector="OR",
+                ),
+                name="decision_sod02_lead",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='approvaldecision',
-            constraint=models.CheckConstraint(condition=models.Q(('person', models.F('reviewer')), _negated=True), name='decision_sod04'),
+            model_name="approvaldecision",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("person", models.F("reviewer")), _negated=True), name="decision_sod04"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='approvaldecision',
-            constraint=models.UniqueConstraint(fields=('approval', 'person'), name='one_decision_per_person'),
+            model_name="approvaldecision",
+            constraint=models.UniqueConstraint(fields=("approval", "person"), name="one_decision_per_person"),
         ),
         migrations.AddConstraint(
-            model_name='dossier',
-            constraint=models.UniqueConstraint(fields=('approval', 'sha256'), name='one_dossier_per_digest'),
+            model_name="dossier",
+            constraint=models.UniqueConstraint(fields=("approval", "sha256"), name="one_dossier_per_digest"),
         ),
         migrations.AddConstraint(
-            model_name='vote',
-            constraint=models.CheckConstraint(condition=models.Q(('requester__isnull', True), models.Q(('person', models.F('requester')), _negated=True), _connector='OR'), name='vote_sod01'),
+            model_name="vote",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("requester__isnull", True),
+                    models.Q(("person", models.F("requester")), _negated=True),
+                    _connector="OR",
+                ),
+                name="vote_sod01",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='vote',
-            constraint=models.CheckConstraint(condition=models.Q(('owner__isnull', True), models.Q(('person', models.F('owner')), _negated=True), _connector='OR'), name='vote_sod02_owner'),
+            model_name="vote",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("owner__isnull", True),
+                    models.Q(("person", models.F("owner")), _negated=True),
+                    _connector="OR",
+                ),
+                name="vote_sod02_owner",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='vote',
-            constraint=models.CheckConstraint(condition=models.Q(('deputy__isnull', True), models.Q(('person', models.F('deputy')), _negated=True), _connector='OR'), name='vote_sod02_deputy'),
+            model_name="vote",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("deputy__isnull", True),
+                    models.Q(("person", models.F("deputy")), _negated=True),
+                    _connector="OR",
+                ),
+                name="vote_sod02_deputy",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='vote',
-            constraint=models.CheckConstraint(condition=models.Q(('lead__isnull', True), models.Q(('person', models.F('lead')), _negated=True), _connector='OR'), name='vote_sod02_lead'),
+            model_name="vote",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("lead__isnull", True),
+                    models.Q(("person", models.F("lead")), _negated=True),
+                    _connector="OR",
+                ),
+                name="vote_sod02_lead",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='vote',
-            constraint=models.UniqueConstraint(condition=models.Q(('reset_at__isnull', True)), fields=('approval', 'person'), name='one_vote_per_person'),
+            model_name="vote",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("reset_at__isnull", True)),
+                fields=("approval", "person"),
+                name="one_vote_per_person",
+            ),
         ),
     ]

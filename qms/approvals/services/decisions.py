@@ -13,7 +13,7 @@ from qms.approvals.mails import Occasion
 from qms.approvals.models import Approval, ApprovalDecision, DecisionRecord
 from qms.approvals.transitions import Trigger
 from qms.audit.events import AuditKind
-from qms.audit.services import audited, record
+from qms.audit.services import audited, record, witnessed
 from qms.core import clock
 from qms.core.errors import WrongState
 from qms.core.store import StoredFileError
@@ -31,6 +31,12 @@ from qms.workloads.models import Workload
 TRIGGERS = {Decision.APPROVE: Trigger.APPROVE, Decision.REJECT: Trigger.REJECT}
 REFUSED_DOCUMENT = "DOKUMENT_VERWEIGERT"
 SETTLED_EVENTS = {Decision.APPROVE: AuditKind.APPROVAL_GRANTED, Decision.REJECT: AuditKind.APPROVAL_REJECTED}
+
+
+@witnessed
+def check_may_decide(*, actor: User, approval_id: UUID, decision: Decision) -> Role:
+    """Raise what keeps the person from deciding on this request, before any content is looked at."""
+    return _check_may_decide(selectors.get(approval_id, actor=actor), actor, decision)
 
 
 @audited
@@ -83,7 +89,9 @@ def decide_approval(
     decision = Decision(frozen.decision)
     role = _check_may_decide(approval, actor, decision)
     built = dossier.check_current(approval)
-    if documents.parsed(frozen)["dossier_sha256"] != approval.dossier_sha256 or not documents.may_sign(frozen, actor):
+    if documents.parsed(frozen)["dossier_sha256"] != approval.dossier_sha256 or not documents.may_sign(
+        frozen, actor
+    ):
         raise dossier.stale()
     act = ceremony.complete(actor=actor, challenge_id=challenge_id, response=response, digest=frozen.sha256)
     if decision is Decision.APPROVE:
@@ -137,7 +145,12 @@ def retrieve_document(*, actor: User, approval_id: UUID) -> tuple[Approval, byte
             code=REFUSED_DOCUMENT,
             next_step=_("Informieren Sie das Qualitätsmanagement und die Administration."),
         ) from error
-    record(AuditKind.DOCUMENT_RETRIEVED, actor=actor.audit_actor(), subject=document, refs=[document.final_sha256])
+    record(
+        AuditKind.DOCUMENT_RETRIEVED,
+        actor=actor.audit_actor(),
+        subject=document,
+        refs=[document.final_sha256],
+    )
     return approval, data
 
 
@@ -176,7 +189,9 @@ def _store_decision(
     role: Role,
     act: ceremony.SignedAct,
 ) -> None:
-    workload = approval.workload
+    workload, reviewer = approval.workload, approval.reviewer
+    if reviewer is None:
+        raise ValueError("expected a reviewed request, got one without reviewer")
     pilot = getattr(workload, "pilot", None)
     ApprovalDecision.objects.create(
         approval=approval,
@@ -194,7 +209,7 @@ def _store_decision(
         lead=pilot.lead if pilot else None,
         decision=frozen.decision,
         decision_sha256=frozen.sha256,
-        reviewer=approval.reviewer,
+        reviewer=reviewer,
     )
 
 

@@ -61,6 +61,12 @@ def preview(*, actor: User, approval_id: UUID) -> tuple[Approval, BuiltDossier]:
 
 
 @witnessed
+def check_may_review(*, actor: User, approval_id: UUID) -> Role:
+    """Raise what keeps the person from reviewing this request, before any content is looked at."""
+    return _check_may_review(selectors.get(approval_id, actor=actor), actor)
+
+
+@witnessed
 def prepare_review(
     *,
     actor: User,
@@ -91,9 +97,7 @@ def complete_review(
     if built.sha256 != review.dossier_sha256:
         raise dossier.stale()
     _check_files(approval)
-    act = ceremony.complete(
-        actor=actor, challenge_id=challenge_id, response=response, digest=built.sha256
-    )
+    act = ceremony.complete(actor=actor, challenge_id=challenge_id, response=response, digest=built.sha256)
     as_actor = actor.audit_actor(role)
     accept_request(approval, actor, role)
     _accept_evidence(approval, actor, as_actor, review.compared_with)

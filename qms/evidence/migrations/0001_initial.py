@@ -5,35 +5,38 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='EvidenceItem',
+            name="EvidenceItem",
             fields=[
-                ('id', models.UUIDField(default=qms.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('type', models.CharField(max_length=8)),
-                ('title', models.CharField(max_length=200)),
-                ('run_id', models.UUIDField(null=True)),
-                ('facts_sha256', models.CharField(max_length=64)),
-                ('raw_sha256', models.CharField(blank=True, max_length=64)),
-                ('raw_name', models.CharField(blank=True, max_length=200)),
-                ('size_bytes', models.PositiveBigIntegerField()),
-                ('media_type', models.CharField(default='application/json', max_length=100)),
-                ('provenance', models.CharField(max_length=20)),
-                ('assurance', models.CharField(max_length=20)),
-                ('origin', models.CharField(max_length=20)),
-                ('status', models.CharField(default='NEU', max_length=20)),
-                ('measured_at', models.DateTimeField()),
-                ('uploaded_at', models.DateTimeField()),
-                ('reviewed_at', models.DateTimeField(null=True)),
+                (
+                    "id",
+                    models.UUIDField(
+                        default=qms.core.ids.uuid7, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("type", models.CharField(max_length=8)),
+                ("title", models.CharField(max_length=200)),
+                ("run_id", models.UUIDField(null=True)),
+                ("facts_sha256", models.CharField(max_length=64)),
+                ("raw_sha256", models.CharField(blank=True, max_length=64)),
+                ("raw_name", models.CharField(blank=True, max_length=200)),
+                ("size_bytes", models.PositiveBigIntegerField()),
+                ("media_type", models.CharField(default="application/json", max_length=100)),
+                ("provenance", models.CharField(max_length=20)),
+                ("assurance", models.CharField(max_length=20)),
+                ("origin", models.CharField(max_length=20)),
+                ("status", models.CharField(default="NEU", max_length=20)),
+                ("measured_at", models.DateTimeField()),
+                ("uploaded_at", models.DateTimeField()),
+                ("reviewed_at", models.DateTimeField(null=True)),
             ],
             options={
-                'ordering': ['type', 'uploaded_at', 'id'],
+                "ordering": ["type", "uploaded_at", "id"],
             },
         ),
     ]

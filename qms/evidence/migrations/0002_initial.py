@@ -5,28 +5,36 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('evidence', '0001_initial'),
-        ('roles', '0001_initial'),
+        ("evidence", "0001_initial"),
+        ("roles", "0001_initial"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='evidenceitem',
-            name='producer',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="evidenceitem",
+            name="producer",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
         migrations.AddField(
-            model_name='evidenceitem',
-            name='replaced_by',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='replaces', to='evidence.evidenceitem'),
+            model_name="evidenceitem",
+            name="replaced_by",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="replaces",
+                to="evidence.evidenceitem",
+            ),
         ),
         migrations.AddField(
-            model_name='evidenceitem',
-            name='reviewer',
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person'),
+            model_name="evidenceitem",
+            name="reviewer",
+            field=models.ForeignKey(
+                null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
         ),
     ]

@@ -5,22 +5,30 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
     dependencies = [
-        ('evidence', '0002_initial'),
-        ('workloads', '0001_initial'),
+        ("evidence", "0002_initial"),
+        ("workloads", "0001_initial"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='evidenceitem',
-            name='workload',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='evidence', to='workloads.workload'),
+            model_name="evidenceitem",
+            name="workload",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="evidence", to="workloads.workload"
+            ),
         ),
         migrations.AddConstraint(
-            model_name='evidenceitem',
-            constraint=models.CheckConstraint(condition=models.Q(('reviewer__isnull', True), models.Q(('reviewer', models.F('producer')), _negated=True), _connector='OR'), name='evidence_four_eyes'),
+            model_name="evidenceitem",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("reviewer__isnull", True),
+                    models.Q(("reviewer", models.F("producer")), _negated=True),
+                    _connector="OR",
+                ),
+                name="evidence_four_eyes",
+            ),
         ),
     ]

@@ -10,9 +10,20 @@ from qms.gates.outcome import Outcome, criterion, decide, met, not_met
 from qms.gates.policy import Policy
 from qms.workloads import rules
 from qms.workloads.abort_templates import needed_categories
-from qms.workloads.choices import AiActRiskClass
+from qms.workloads.choices import AbortCategory, AiActRiskClass
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
+# German whatever language is active: these names are hashed with the dossier.
+_CATEGORIES: Final = {
+    AbortCategory.QUALITY: "Qualität",
+    AbortCategory.STABILITY: "Stabilität",
+    AbortCategory.LATENCY: "Latenz",
+    AbortCategory.COST: "Kosten",
+    AbortCategory.PRIVACY: "Datenschutz",
+    AbortCategory.HARDWARE: "Hardware",
+    AbortCategory.MONITORING: "Überwachung",
+    AbortCategory.PORTING: "Portierung",
+}
 _GAP_NAMES: Final = {
     "metric": "Messgröße",
     "comparator": "Vergleich",
@@ -119,8 +130,8 @@ def abort_criteria(facts: Facts, policy: Policy) -> Outcome:
     """Every required category has a parsable abort criterion."""
     needed = needed_categories(facts.workload.mode, facts.level(), facts.flags())
     present = {rule.category for rule in facts.abort_rules if rule.parsed}
-    lacking = [category.value for category in needed if category not in present]
-    threshold = f"je eine lesbare Regel für {', '.join(category.value for category in needed)}"
+    lacking = [_CATEGORIES[category] for category in needed if category not in present]
+    threshold = f"je eine lesbare Regel für {', '.join(_CATEGORIES[category] for category in needed)}"
     value = f"{len(needed) - len(lacking)} von {len(needed)} Kategorien"
     good = "Jede verlangte Kategorie hat ein Abbruchkriterium."
     return decide(
@@ -134,7 +145,7 @@ def fallback(facts: Facts, policy: Policy) -> Outcome:
     pilot_platform = facts.pilot.values.platform_id if facts.pilot else ""
     gaps = rules.fallback_gaps(facts.fallback, pilot_platform)
     good = "Der Ausweichpfad führt auf eine bestehende, andere Plattform."
-    bad = f"Am Ausweichpfad fehlt: {_named(gaps)}."
+    bad = f"Am Ausweichpfad fehlt: {_named(gaps)}." if facts.fallback else "Es gibt noch keinen Ausweichpfad."
     value = "vollständig" if not gaps else "unvollständig"
     return decide(not gaps, value, "bestehende Plattform, Owner, Rückkehrzeit, Schritte", good, bad)
 
@@ -159,4 +170,5 @@ def pilot_limits(facts: Facts, policy: Policy) -> Outcome:
     good = "Der Pilot ist begrenzt und messbar."
     threshold = f"höchstens {longest.days} Tage (POL-01), Budget, Umfang, Erfolgsmaß"
     value = "vollständig" if not gaps else "unvollständig"
-    return decide(not gaps, value, threshold, good, f"Im Pilotrahmen fehlt: {_named(gaps)}.")
+    bad = f"Im Pilotrahmen fehlt: {_named(gaps)}." if facts.pilot else "Der Pilotrahmen ist noch nicht festgelegt."
+    return decide(not gaps, value, threshold, good, bad)

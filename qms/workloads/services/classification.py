@@ -36,7 +36,12 @@ class LocationData:
 
 @audited
 def answer_questions(
-    *, actor: User, workload_id: UUID, answers: questions.Answers, location: LocationData, expected_sha256: str
+    *,
+    actor: User,
+    workload_id: UUID,
+    answers: questions.Answers,
+    location: LocationData,
+    expected_sha256: str,
 ) -> Workload:
     """Store the answers, turn them into a proposal for the seven object classes; replaces earlier ones (P04)."""
     workload = selectors.lock(workload_id, actor=actor)
@@ -72,7 +77,13 @@ def answer_questions(
 
 @audited
 def adjust_classification(
-    *, actor: User, workload_id: UUID, object_class: ObjectClass, level: Level, flags: tuple[Flag, ...], reason: str
+    *,
+    actor: User,
+    workload_id: UUID,
+    object_class: ObjectClass,
+    level: Level,
+    flags: tuple[Flag, ...],
+    reason: str,
 ) -> Workload:
     """Set level and flags of one class by hand; below the proposal needs a reason; undoes its confirmation (P04)."""
     workload = selectors.lock(workload_id, actor=actor)
@@ -83,7 +94,8 @@ def adjust_classification(
     answers = answers_of(workload)
     proposed = proposal_for(workload, answers).rows.get(object_class)
     inheritance.check_reason(object_class, proposed, ClassValue(level, flags), reason)
-    item.level, item.flags, item.reason = level.value, [flag.value for flag in flags], reason
+    item.level, item.flags = level.value, [flag.value for flag in flags]
+    item.reason = reason or item.reason
     item.classified_by, item.confirmed_by, item.confirmed_at = actor.person, None, None
     item.save()
     record(
@@ -98,7 +110,9 @@ def adjust_classification(
 
 
 @audited
-def confirm_classification(*, actor: User, workload_id: UUID, object_classes: tuple[ObjectClass, ...]) -> Workload:
+def confirm_classification(
+    *, actor: User, workload_id: UUID, object_classes: tuple[ObjectClass, ...]
+) -> Workload:
     """Confirm proposed classes, with access and retention plan, in one act by another person (P05, P07, G1-1)."""
     workload = selectors.lock(workload_id, actor=actor)
     chosen = [item.value for item in object_classes]
@@ -119,6 +133,7 @@ def confirm_classification(*, actor: User, workload_id: UUID, object_classes: tu
             next_step=_("Eine andere Person bestätigt."),
         )
     role = guards.require(actor=actor, permission=Permission.CONFIRM_CLASSIFICATION, workload=workload)
+    content.check_unchanged(workload, expected_sha256)
     if not items:
         raise WrongState(_("Es gibt nichts zu bestätigen; die vier Fragen sind noch offen."), id="G1-1")
     inheritance.check_inheritance(class_values(workload), log_content(workload))
@@ -155,7 +170,9 @@ def answers_of(workload: Workload) -> questions.Answers:
 def class_values(workload: Workload) -> dict[ObjectClass, ClassValue]:
     """Return level and flags of every classified object class."""
     return {
-        ObjectClass(item.object_class): ClassValue(Level(item.level), tuple(Flag(flag) for flag in item.flags))
+        ObjectClass(item.object_class): ClassValue(
+            Level(item.level), tuple(Flag(flag) for flag in item.flags)
+        )
         for item in workload.classifications.all()
     }
 
@@ -175,7 +192,9 @@ def _store_location(workload: Workload, proposal: Proposal, location: LocationDa
             _("Bitte nennen Sie Anbieter, Region und Land, an die etwas geht (G1-3)."), id="G1-3"
         )
     values = asdict(location) if leaves else asdict(LocationData())
-    ProcessingLocation.objects.update_or_create(workload=workload, defaults={"leaves_own_env": leaves, **values})
+    ProcessingLocation.objects.update_or_create(
+        workload=workload, defaults={"leaves_own_env": leaves, **values}
+    )
 
 
 def _store_proposal(workload: Workload, proposal: Proposal, actor: User) -> None:

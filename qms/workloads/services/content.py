@@ -14,7 +14,7 @@ from qms.roles.models import Person, User
 from qms.workloads import providers, selectors
 from qms.workloads.models import ContentVersion, Workload
 
-OWNER_CODENAMES = ("view_workload", "own_workload", "run_workload")
+OWNER_CODENAMES: tuple[guards.Codename, ...] = ("view_workload", "own_workload", "run_workload")
 
 
 def check_unchanged(workload: Workload, expected_sha256: str) -> None:
@@ -62,7 +62,10 @@ def store(workload: Workload, *, actor: User, as_actor: Actor, reason: str = "")
         subject=workload,
         before={"content_sha256": old_sha256},
         after={"content_sha256": sha256},
-        facts={"version": number, "fields": [path for path, _old, _new in selectors.differences(before, content)][:60]},
+        facts={
+            "version": number,
+            "fields": [path for path, _old, _new in selectors.differences(before, content)][:60],
+        },
         private={"reason": reason} if reason else None,
     )
     workload.refresh_from_db()

@@ -116,7 +116,8 @@ def _parse(number: int, rule: AbortRuleData) -> tuple[AbortRuleData, Rule]:
         return rule, abort_grammar.parse(rule.text)
     except abort_grammar.AbortSyntaxError as error:
         raise CriterionNotMet(
-            _("Abbruchkriterium %(number)d ist nicht lesbar. %(error)s") % {"number": number, "error": error.message},
+            _("Abbruchkriterium %(number)d ist nicht lesbar. %(error)s")
+            % {"number": number, "error": error.message},
             id="G0-7",
             next_step=_("Bitte die genannte Stelle berichtigen."),
             facts={"rule": number, "line": error.line, "column": error.column},
@@ -125,9 +126,7 @@ def _parse(number: int, rule: AbortRuleData) -> tuple[AbortRuleData, Rule]:
 
 def _check_frame(data: CriteriaData) -> None:
     if data.fallback_platform == data.pilot_platform:
-        raise CriterionNotMet(
-            _("Ausweichpfad und Pilotplattform müssen verschieden sein (G0-8)."), id="G0-8"
-        )
+        raise CriterionNotMet(_("Ausweichpfad und Pilotplattform müssen verschieden sein (G0-8)."), id="G0-8")
     if data.pilot_end <= data.pilot_start:
         raise CriterionNotMet(_("Das Pilotende muss nach dem Beginn liegen (G0-10)."), id="G0-10")
     if data.budget_cap_eur <= 0:

@@ -22,7 +22,7 @@ from qms.workloads.models import Workload
 from qms.workloads.services import content
 
 # What each role group may do with every workload; owners, deputies and leads get personal grants instead.
-GROUP_CODENAMES: dict[Role, tuple[str, ...]] = {
+GROUP_CODENAMES: dict[Role, tuple[guards.Codename, ...]] = {
     Role.REVIEWER: ("view_workload", "review_workload"),
     Role.QUALITY: ("view_workload", "review_workload"),
     Role.SECURITY: ("view_workload", "review_workload"),

@@ -18,7 +18,7 @@ from qms.signing.software import SoftwareAuthenticator
 
 ORGANISATION = "Beispielwerk AG (fiktiv)"
 RP_ID, ORIGIN = "localhost", "http://localhost:8000"
-AT = datetime(2026, 11, 30, 12, 0, 0, tzinfo=UTC)
+AT = datetime(2026, 3, 17, 9, 30, 0, tzinfo=UTC)
 NUMBER, VERSION = "FRG-2026-0007-v1", "1"
 SHA = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 CHECKPOINT = "localhost/protokoll, 128 Ereignisse, Wurzel q83vASNFZ4mrze8BI0VniavN7wEjRWeJq83vASNFZ4k="

@@ -238,7 +238,7 @@ def test_appearance_names_person_role_meaning_time_and_method(chain: samples.Cha
         ["pdftotext", "-layout", str(file), "-"], check=True, capture_output=True
     ).stdout.decode()
     text = re.sub(r"\s+", " ", raw)
-    for part in ("Freigegeben durch", "Freigeber 1", "Freigeber(in)", "30.11.2026, 13:00:00 MEZ (UTC+01:00)",
+    for part in ("Freigegeben durch", "Freigeber 1", "Freigeber(in)", "17.03.2026, 10:30:00 MEZ (UTC+01:00)",
                  "Elektronische Freigabebestätigung mit", "Software-Authenticator", "128 Ereignisse"):  # fmt: skip
         assert part in text
 

@@ -224,7 +224,7 @@ def test_broken_rule_shows_its_place(world: World) -> None:
     page = answer.content.decode()
     assert answer.status_code == 422
     assert "Zeile 1, Spalte" in page
-    caret = page.split('class="caret"')[1].split(">", 1)[1].split("</pre>")[0]
+    caret = page.split('<pre class="caret"><code>')[1].split("</code>")[0]
     text, mark = caret.replace("&gt;", ">").splitlines()
     assert text[mark.index("^") :].startswith("hundert")
     assert not made.abort_criteria.exists()

@@ -1,0 +1,206 @@
+"""Forms of request, review, decision and evidence. Nothing is chosen beforehand; the rules stand in the commands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as lazy
+
+from qms.approvals.choices import ApprovalType, Decision, Meaning, VoteValue
+from qms.approvals.documents import Wording
+from qms.approvals.services.reviews import SubjectAnswer
+from qms.gates.rule_sets import Subject
+from qms.web.widgets import ChoiceCards
+
+PURPOSE_MAX = 400
+
+
+def _area(rows: int = 4) -> forms.Textarea:
+    return forms.Textarea(attrs={"rows": rows})
+
+
+class MeaningField(forms.ChoiceField):
+    """Meaning of the signature: the person chooses it, so the first entry is empty (spec 5.2)."""
+
+    def __init__(self, *meanings: Meaning) -> None:
+        super().__init__(
+            label=lazy("Bedeutung Ihrer Unterschrift"),
+            choices=[("", lazy("Bitte wählen"))] + [(item.value, item.label) for item in meanings],
+            help_text=lazy("Sie steht mit Ihrem Namen im signierten Dokument."),
+            error_messages={"required": lazy("Bitte wählen Sie die Bedeutung Ihrer Unterschrift (G7-10).")},
+        )
+
+
+class RequestForm(forms.Form):
+    """Screen 6 asks nothing; the type travels hidden."""
+
+    type = forms.ChoiceField(
+        choices=[(item.value, item.label) for item in ApprovalType],
+        widget=forms.HiddenInput,
+        initial=ApprovalType.PRELIMINARY.value,
+    )
+
+    @property
+    def approval_type(self) -> ApprovalType:
+        """Return the type that is requested."""
+        return ApprovalType(self.cleaned_data["type"])
+
+
+class LockableCards(ChoiceCards):
+    """Cards of which some are shown but cannot be chosen; the server refuses them all the same."""
+
+    locked: frozenset[str] = frozenset()
+
+    def create_option(self, name: str, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Disable what is locked."""
+        option = super().create_option(name, value, *args, **kwargs)
+        if str(value) in self.locked:
+            option["attrs"]["disabled"] = True
+        return option
+
+
+class TextForm(forms.Form):
+    """One text: a question, its answer, or the reason for giving back or withdrawing."""
+
+    text = forms.CharField(widget=_area(), max_length=4000)
+
+    def __init__(self, *args: Any, label: str, missing: str, help_text: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["text"].label = label
+        self.fields["text"].help_text = help_text
+        self.fields["text"].error_messages["required"] = missing
+
+    @property
+    def text_value(self) -> str:
+        """Return what was written."""
+        return str(self.cleaned_data["text"])
+
+
+class ReviewForm(forms.Form):
+    """Screen 7: one answer per subject the rule set asks, reason, meaning."""
+
+    reason = forms.CharField(
+        label=lazy("Begründung"),
+        required=False,
+        widget=_area(),
+        max_length=2000,
+        help_text=lazy("Nötig bei einer Ablehnung. Erscheint im signierten Dokument."),
+    )
+    compared_with = forms.CharField(
+        label=lazy("Womit haben Sie die Nachweise verglichen?"),
+        required=False,
+        max_length=400,
+        help_text=lazy("Zum Beispiel mit der Ausgabedatei des Messwerkzeugs. Steht im Audit-Protokoll."),
+    )
+    meaning = MeaningField(Meaning.REVIEWED)
+
+    def __init__(self, *args: Any, subjects: tuple[Subject, ...], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.subjects = subjects
+        for subject in subjects:
+            self.fields[f"subject_{subject.code}"] = forms.ChoiceField(
+                label=subject.name,
+                choices=[(VoteValue.AGREE.value, _("Zustimmen")), (VoteValue.REFUSE.value, _("Ablehnen"))],
+                widget=ChoiceCards,
+                error_messages={"required": _("Bitte antworten Sie zu %(name)s.") % {"name": subject.name}},
+            )
+        self.order_fields([*(f"subject_{item.code}" for item in subjects), "reason", "compared_with", "meaning"])
+
+    @property
+    def answers(self) -> tuple[SubjectAnswer, ...]:
+        """Return the answers; the one reason stands with every refusal."""
+        found = []
+        for subject in self.subjects:
+            value = VoteValue(self.cleaned_data[f"subject_{subject.code}"])
+            reason = self.cleaned_data["reason"] if value is VoteValue.REFUSE else ""
+            found.append(SubjectAnswer(subject.code, value, reason))
+        return tuple(found)
+
+
+class DecisionForm(forms.Form):
+    """Screen 8: decision, reason, for a no the alternative, meaning. What is not possible is locked, not hidden."""
+
+    decision = forms.ChoiceField(
+        label=lazy("Ihre Entscheidung"),
+        widget=LockableCards,
+        choices=[(Decision.APPROVE.value, lazy("Freigeben")), (Decision.REJECT.value, lazy("Ablehnen"))],
+        error_messages={"required": lazy("Bitte wählen Sie Freigeben oder Ablehnen.")},
+    )
+    reason = forms.CharField(
+        label=lazy("Begründung"),
+        widget=_area(),
+        max_length=2000,
+        help_text=lazy("Pflichtfeld. Erscheint im signierten Dokument."),
+        error_messages={
+            "required": lazy("Bitte begründen Sie die Entscheidung; die Begründung steht im signierten Dokument.")
+        },
+    )
+    alternative = forms.CharField(
+        label=lazy("Empfohlene Alternative"),
+        required=False,
+        max_length=300,
+        help_text=lazy("Nur bei einer Ablehnung, dort nötig. Zum Beispiel: bisherige Plattform behalten."),
+    )
+    meaning = MeaningField(Meaning.APPROVED, Meaning.REJECTED)
+
+    def __init__(self, *args: Any, possible: tuple[Decision, ...] = tuple(Decision), **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        widget = self.fields["decision"].widget
+        if isinstance(widget, LockableCards):
+            widget.locked = frozenset({Decision.APPROVE.value, Decision.REJECT.value} - set(possible))
+
+    def wording(self) -> Wording:
+        """Return what the approver chose."""
+        values = self.cleaned_data
+        return Wording(
+            Decision(values["decision"]), values["reason"], Meaning(values["meaning"]), values["alternative"]
+        )
+
+
+class ActForm(forms.Form):
+    """The answer to a challenge: what the passkey said, or password and code; the draft it belongs to, if any."""
+
+    challenge = forms.UUIDField()
+    draft = forms.CharField(required=False)
+    response = forms.CharField(required=False)
+    password = forms.CharField(required=False, strip=False)
+    code = forms.CharField(required=False)
+    software = forms.CharField(required=False)
+
+
+class EvidenceReviewForm(forms.Form):
+    """Acceptance of one piece of evidence by itself."""
+
+    accept = forms.ChoiceField(
+        label=lazy("Ihr Ergebnis"),
+        widget=ChoiceCards,
+        choices=[("ja", lazy("Annehmen")), ("nein", lazy("Ablehnen"))],
+        error_messages={"required": lazy("Bitte wählen Sie Annehmen oder Ablehnen.")},
+    )
+    compared_with = forms.CharField(
+        label=lazy("Womit haben Sie verglichen?"),
+        required=False,
+        max_length=400,
+        help_text=lazy("Zum Beispiel mit der Ausgabedatei des Messwerkzeugs. Hebt die Absicherung auf „gegengeprüft“."),
+    )
+    reason = forms.CharField(
+        label=lazy("Begründung"), required=False, widget=_area(3), max_length=2000, help_text=lazy("Nötig bei einer Ablehnung.")
+    )
+
+
+class ExportForm(forms.Form):
+    """Why an audit export is asked for, and whether clear texts go with it."""
+
+    purpose = forms.CharField(
+        label=lazy("Wozu brauchen Sie den Export?"),
+        max_length=PURPOSE_MAX,
+        error_messages={"required": lazy("Ein Export braucht einen Zweck.")},
+        help_text=lazy("Steht im Paket und im Audit-Protokoll. Beispiel: Überwachungsaudit 2027, Stichprobe Freigaben"),
+    )
+    with_disclosures = forms.BooleanField(
+        label=lazy("Klartext zu Begründungen und Zwecken beilegen"),
+        required=False,
+        help_text=lazy("Ohne Klartext enthält das Paket dazu nur Prüfwerte; es bleibt vollständig prüfbar."),
+    )

@@ -1,0 +1,30 @@
+"""Parts of pages that htmx asks for: an expired sign-in answers with a header, so no login page lands in a fragment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Concatenate, ParamSpec
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import resolve_url
+
+P = ParamSpec("P")
+View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+
+
+def fragment(view: View[P]) -> View[P]:
+    """Require a signed-in account; a fragment without one sends the whole page to the login."""
+    guarded = login_required(view)
+
+    @wraps(view)
+    def run(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+        if request.headers.get("HX-Request") and not request.user.is_authenticated:
+            response = HttpResponse(status=401)
+            response["HX-Redirect"] = resolve_url(settings.LOGIN_URL)
+            return response
+        return guarded(request, *args, **kwargs)
+
+    return run

@@ -1,0 +1,183 @@
+"""The house of the access tests: every role, every relation to a workload, a case in each state.
+
+Built by the commands of the demo. `held` opens what outlives a test, `undone` what does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Final
+from unittest import mock
+
+from django.db import transaction
+from django.test import Client, TestCase, override_settings
+
+from pilots import demo
+from pilots.models import Run
+from qms.approvals.choices import Decision, Meaning
+from qms.approvals.documents import Wording
+from qms.approvals.models import Approval, DecisionRecord
+from qms.approvals.services import decisions
+from qms.audit.actors import SYSTEM
+from qms.audit.events import AuditKind
+from qms.audit.services import record, unit
+from qms.core import jobs
+from qms.evidence.models import EvidenceItem
+from qms.roles import links, services
+from qms.roles.models import Invitation, User
+from qms.roles.roles import Role
+from qms.workloads.models import Workload
+from tests.system_parts import PARTS
+
+BACKEND: Final = "allauth.account.auth_backends.AuthenticationBackend"
+PASSWORD: Final = "korrekt-pferd-batterie"
+
+# Columns of the access table: who asks, and what the workload is to them.
+ACTORS: Final[dict[str, str]] = {
+    "anonym": "",
+    "aus": "aus01",  # signed in once, deactivated since
+    "ohne": "ohne",  # an account without any role
+    "fremd": "wo09",  # role Workload-Owner, no relation to the workload
+    "owner": "wo01",
+    "stellv": "wo02",
+    "leitung": "pl01",
+    "PR": "pr01",
+    "FG": "fg01",
+    "AU": "au01",
+    "AD": "ad01",
+    "super": "super",  # Django superuser without role
+    "dienst": "dienst",  # service account of the owner's person
+}
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """Run the block and undo what it wrote; commands inside see it as the test's own transaction."""
+    atomics = TestCase._enter_atomics()
+    try:
+        yield
+    finally:
+        TestCase._rollback_atomics(atomics)
+
+
+@dataclass
+class World:
+    """Accounts by column, browsers that are signed in, one case per state."""
+
+    accounts: dict[str, User] = field(default_factory=dict)
+    browsers: dict[str, Client] = field(default_factory=dict)
+    workloads: dict[str, Workload] = field(default_factory=dict)
+    approvals: dict[str, Approval] = field(default_factory=dict)
+    extras: dict[str, Any] = field(default_factory=dict)
+
+    def browser(self, actor: str) -> Client:
+        """Return a browser with the actor's session and no memory of earlier requests."""
+        fresh = Client()
+        fresh.cookies.update(self.browsers[actor].cookies)
+        return fresh
+
+
+@contextmanager
+def quick_clock() -> Iterator[None]:
+    """Let the measuring command read a clock that runs evenly, so that no baseline is too noisy on a busy machine."""
+    ticks = count(step=1_000_000)
+    with mock.patch("pilots.jobs.perf_counter_ns", lambda: next(ticks)):
+        yield
+
+
+def build() -> World:
+    """Return the house: workloads `entwurf`, `eingereicht`, `reif`, `frei`, the last three with an approval."""
+    world = World()
+    with override_settings(DEMO=True), quick_clock():
+        house = demo.make_house(password=PASSWORD)
+        _people(world, house)
+        for name in ("frei", "reif", "eingereicht", "entwurf"):
+            _case(world, house, name)
+        _extras(world, house)
+    _sign_in(world, house)
+    return world
+
+
+def _people(world: World, house: demo.Demo) -> None:
+    for username, name in (("ohne", "Person ohne Rolle"), ("wo09", "Workload-Owner 9"), ("aus01", "Person 10")):
+        demo._invite(house, username, name, PASSWORD)
+    demo._give_role(house, "wo09", Role.WORKLOAD_OWNER)
+    with unit(actor=SYSTEM):
+        User.objects.create_user(
+            "super", person=_join(house, "super"), password=PASSWORD, is_superuser=True, is_staff=True
+        )
+        record(AuditKind.DEMO_SEEDED, actor=SYSTEM, subject_ref=("Test", "1"))
+    services.register_service_account(
+        actor=house.user("ad01"), username="dienst", person_id=house.user("wo01").person_id
+    )
+
+
+def _join(house: demo.Demo, username: str) -> Any:
+    demo._invite(house, f"{username}-person", f"Person {username}", PASSWORD)
+    return house.user(f"{username}-person").person
+
+
+def _case(world: World, house: demo.Demo, state: str) -> None:
+    workload = demo.register_workload(house, title=f"Workload {state}")
+    world.workloads[state] = workload
+    if state == "entwurf":
+        return
+    demo.confirm_classification(house, workload)
+    demo.start_baseline(house, workload)
+    jobs.run_pending()
+    demo.start_target(house, workload)
+    jobs.run_pending()
+    approval = demo.request_approval(house, Workload.objects.get(pk=workload.pk))
+    if state != "eingereicht":
+        approval = demo.review(house, approval)
+    if state == "frei":
+        approval = demo.decide(house, approval)
+        if PARTS["pango"][0]():
+            jobs.run_pending()
+    world.workloads[state].refresh_from_db()
+    world.approvals[state] = Approval.objects.get(pk=approval.pk)
+
+
+def _extras(world: World, house: demo.Demo) -> None:
+    wording = Wording(Decision.APPROVE, "Die geprüften Kriterien sind erfüllt.", Meaning.APPROVED)
+    frozen = decisions.prepare_decision(
+        actor=house.user("fg01"), approval_id=world.approvals["reif"].pk, wording=wording
+    )
+    runs = Run.objects.filter(workload=world.workloads["frei"])
+    items = EvidenceItem.objects.filter(workload=world.workloads["eingereicht"]).order_by("type")
+    invitation = services.invite_person(
+        actor=house.user("ad01"), display_name="Person 11", email="p11@beispielwerk.example"
+    )
+    request = services.request_role(
+        actor=house.user("ad01"),
+        person_id=house.user("ohne").person_id,
+        role=Role.WORKLOAD_OWNER,
+        action=demo.RoleAction.GRANT,
+        reason="Aufgabe",
+    )
+    world.extras = {
+        "record": DecisionRecord.objects.get(pk=frozen.pk),
+        "baseline": runs.get(role="BASELINE"),
+        "target": runs.get(role="ZIEL"),
+        "evidence": items[0],
+        "invitation": Invitation.objects.get(pk=invitation.pk),
+        "invitation_token": links.invitation_token(invitation.pk),
+        "role_request": request,
+    }
+
+
+def _sign_in(world: World, house: demo.Demo) -> None:
+    for actor, username in ACTORS.items():
+        world.browsers[actor] = Client()
+        if username:
+            world.accounts[actor] = house.user(username)
+            world.browsers[actor].force_login(world.accounts[actor], backend=BACKEND)
+    services.deactivate_account(
+        actor=house.user("ad01"), account_id=world.accounts["aus"].pk, reason="ausgeschieden"
+    )
+
+
+__all__ = ["ACTORS", "PASSWORD", "World", "build", "quick_clock", "transaction", "undone"]
