@@ -12,6 +12,7 @@ from qms.workloads.choices import PlatformKind
 from qms.workloads.models import PlatformProfile
 
 MAX_FILE_BYTES = 8 * 2**20
+"""No more of an upload is read, plus one byte that tells the importer there is more."""
 
 
 class BaselineForm(forms.Form):
@@ -20,6 +21,7 @@ class BaselineForm(forms.Form):
     file = forms.FileField(
         label=_("Messdatei Ihrer bestehenden Plattform"),
         required=False,
+        allow_empty_file=True,  # the importer refuses it, which leaves its event
         help_text=_(
             "Gelesen werden vLLM-Benchmark (JSON) und MLPerf LoadGen (summary und detail), bis 8 MiB."
         ),
@@ -40,11 +42,9 @@ class BaselineForm(forms.Form):
         return not self.cleaned_data.get("file")
 
     def clean_file(self) -> Any:
-        """Refuse a file above the limit before it is read, and keep only the last part of its name."""
+        """Keep only the last part of the name of the file; its content is the importer's to judge."""
         upload = self.cleaned_data.get("file")
         if upload:
-            if upload.size > MAX_FILE_BYTES:
-                raise forms.ValidationError(_("Die Datei ist größer als 8 MiB."))
             upload.name = upload.name.replace("\\", "/").rsplit("/", 1)[-1][:120]
         return upload
 

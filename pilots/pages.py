@@ -93,6 +93,20 @@ def notices_of(run: Run) -> list[str]:
     return [text for text in found if text]
 
 
+def equivalence_of(run: Run) -> list[dict[str, str]]:
+    """Return how far the outputs are from the reference, relative to its largest value, beside the tolerance."""
+    found = run.summary.get("equivalence")
+    if not found or not found["max_abs_delta"] or not found["max_abs_reference"]:
+        return []
+    reference = Decimal(found["max_abs_reference"])
+    relative = Decimal(found["max_abs_delta"]) / reference if reference else Decimal(0)
+    shown = relative.quantize(Decimal(1).scaleb(relative.adjusted() - 2)) if relative else relative
+    return [
+        {"label": _("größte Abweichung"), "value": f"{formats.exact(shown * 100)} %"},
+        {"label": _("zulässig (POL-06)"), "value": f"{formats.exact(Decimal(found['rtol']) * 100)} %"},
+    ]
+
+
 def map_of(run: Run) -> dict[str, Any] | None:
     """Return the wafer map of an emulated run with its legend and table, or None."""
     if run.role != RunRole.TARGET or run.exit_state != ExitState.COMPLETED:
@@ -104,8 +118,8 @@ def map_of(run: Run) -> dict[str, Any] | None:
     url = reverse("run_map", args=[run.pk])
     return {
         "url": url,
-        "width": made.pes.shape[1] * 4,
-        "height": made.pes.shape[0] * 4,
+        "width": made.pes.shape[1] * 3,
+        "height": made.pes.shape[0] * 3,
         "alt": _("Belegter Speicher je Feld: %(used)d von %(total)d Feldern tragen das Programm.")
         % {"used": used, "total": made.pes.size},
         "views": [],

@@ -12,6 +12,7 @@ from qms.core.errors import NotVisible
 from qms.evidence import selectors as evidence
 from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
+from qms.roles import guards
 from qms.workloads.models import Workload
 
 if TYPE_CHECKING:
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 
 def get(run_id: UUID, *, actor: User) -> Run:
     """Return one run of a workload visible to the actor; raises NotVisible."""
-    run = Run.objects.select_related("workload", "platform", "job", "started_by").filter(pk=run_id).first()
-    if run is None or not Workload.objects.visible_to(actor).filter(pk=run.workload_id).exists():
+    visible = Run.objects.filter(workload__in=guards.visible_workload_ids(actor))
+    run = visible.select_related("workload", "platform", "job", "started_by").filter(pk=run_id).first()
+    if run is None:
         raise NotVisible(_("Diese Seite gibt es nicht, oder Sie dürfen sie nicht sehen."))
     return run
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from pilots import catalog, pages, selectors
 from pilots.choices import RunRole
-from pilots.forms import BaselineForm, TargetForm, own_machine
+from pilots.forms import MAX_FILE_BYTES, BaselineForm, TargetForm, own_machine
 from pilots.models import Run
 from pilots.services import results, runs
 from pilots.services.results import ImportedFile
@@ -33,14 +33,14 @@ def baseline(request: HttpRequest, workload_id: UUID) -> HttpResponse:
     """Screen 4: measure on this machine, or hand in a benchmark file."""
     actor = account(request)
     workload = workloads.get(workload_id, actor=actor)
-    form = BaselineForm(request.POST or None, request.FILES or None)
+    form = BaselineForm(*(request.POST, request.FILES) if request.method == "POST" else ())
 
     def command() -> HttpResponse:
         if form.measures_here:
             run = runs.start_baseline(actor=actor, workload_id=workload_id, platform_id=own_machine().pk)
         else:
             upload, platform = form.cleaned_data["file"], form.cleaned_data["platform"]
-            file = ImportedFile(upload.read(), upload.name)
+            file = ImportedFile(upload.read(MAX_FILE_BYTES + 1), upload.name)
             run = results.import_baseline(
                 actor=actor, workload_id=workload_id, platform_id=platform.pk, file=file
             )
@@ -145,5 +145,6 @@ def _run_context(found: Run) -> dict[str, Any]:
         "notices": pages.notices_of(found),
         "summary": found.summary,
         "cv": pages.spread_of(found),
+        "equivalence": pages.equivalence_of(found),
         "map": pages.map_of(found),
     }

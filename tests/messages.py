@@ -120,20 +120,34 @@ def load(path: Path) -> Catalog:
 
 def merged(old: Catalog, found: list[Message]) -> Catalog:
     """The catalogue of these texts, with the translations of the old one where the key is the same."""
-    new = Catalog(locale=old.locale, domain="django", project="AI-QMS", version="", charset="utf-8", fuzzy=False)
+    new = Catalog(
+        locale=old.locale, domain="django", project="AI-QMS", version="", charset="utf-8", fuzzy=False
+    )
     new.mime_headers = old.mime_headers
     for message in found:
         known = old.get(message.id, message.context)
         keep = known.string if known is not None and known.pluralizable == bool(message.plural) else None
-        new.add(message.id, string=keep or ("" if not message.plural else ("", "")), context=message.context,
-                locations=[(message.place.rpartition(":")[0], None)])
+        new.add(
+            message.id,
+            string=keep or ("" if not message.plural else ("", "")),
+            context=message.context,
+            locations=[(message.place.rpartition(":")[0], None)],
+        )
     return new
 
 
 def save(path: Path, catalogue: Catalog) -> None:
     """Write the catalogue: by text, without line numbers or dates, so that only real changes show."""
     buffer = io.BytesIO()
-    write_po(buffer, catalogue, width=110, omit_header=True, sort_output=True, ignore_obsolete=True, include_lineno=False)
+    write_po(
+        buffer,
+        catalogue,
+        width=110,
+        omit_header=True,
+        sort_output=True,
+        ignore_obsolete=True,
+        include_lineno=False,
+    )
     header = (
         'msgid ""\nmsgstr ""\n"Project-Id-Version: AI-QMS\\n"\n"Language: %s\\n"\n"MIME-Version: 1.0\\n"\n'
         '"Content-Type: text/plain; charset=utf-8\\n"\n"Content-Transfer-Encoding: 8bit\\n"\n'
@@ -149,7 +163,14 @@ def main() -> int:
     old = load(ENGLISH) if ENGLISH.exists() else Catalog(locale="en_GB")
     new = merged(old, found)
     save(ENGLISH, new)
-    waiting = [entry.id for entry in new if entry.id and not all([entry.string] if isinstance(entry.string, str) else entry.string)]
+    forms = [
+        (entry.id, [entry.string] if isinstance(entry.string, str) else entry.string)
+        for entry in new
+        if entry.id
+    ]
+    waiting = [key for key, strings in forms if not all(strings)]
+    for key in waiting:
+        print("waits:", key)
     print(f"{len(new)} texts, {len(waiting)} without translation, {len(computed)} computed")
     return 1 if waiting else 0
 

@@ -100,7 +100,9 @@ def cancel_run(*, actor: User, run_id: UUID) -> Run:
     permission = Permission.START_TARGET_RUN if run.role == RunRole.TARGET else Permission.START_BASELINE_RUN
     role = guards.require(actor=actor, permission=permission, workload=run.workload)
     if run.exit_state or run.job_id is None:
-        raise WrongState(_("Dieser Lauf ist bereits beendet."), id="T-11")
+        raise WrongState(
+            _("Dieser Lauf ist bereits beendet."), id="T-11", next_step=_("Bitte laden Sie die Seite neu.")
+        )
     record(AuditKind.RUN_CANCELLED, actor=actor.audit_actor(role), subject=run)
     jobs.request_cancel(job_id=run.job_id)
     return run

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from qms.approvals import options
 from qms.approvals.choices import ApprovalType, Decision, Meaning, VoteValue
 from qms.approvals.dossier import BuiltDossier
 from qms.approvals.models import Approval, DecisionRecord
@@ -21,7 +22,16 @@ from qms.gates import board
 from qms.gates import services as gates
 from qms.roles.roles import Role
 from qms.workloads import abort_explain, abort_grammar
-from qms.workloads.choices import AiActRiskClass, AiActRole, Comparator, Criticality, Level, Mode, ObjectClass
+from qms.workloads.choices import (
+    AbortCategory,
+    AiActRiskClass,
+    AiActRole,
+    Comparator,
+    Criticality,
+    Level,
+    Mode,
+    ObjectClass,
+)
 from qms.workloads.models import Workload
 
 METRIC_NAMES: dict[str, str] = {
@@ -56,6 +66,7 @@ def document_body(approval: Approval, frozen: DecisionRecord, built: BuiltDossie
             _quality(approval.workload, built),
             _abort(approval.workload),
             _proof(built),
+            _options(approval.workload, built, alternative),
             _gates(built),
             _risks(approval.workload),
             _votes(approval),
@@ -198,8 +209,9 @@ def _paragraph(text: str) -> Block:
     return {"kind": "paragraph", "text": text}
 
 
-def _table(caption: str, head: list[str], rows: list[list[str]], numeric: list[int] | None = None) -> Block:
-    return {"kind": "table", "caption": caption, "head": head, "rows": rows, "numeric": numeric or []}
+def _table(caption: str, head: list[str], rows: list[list[str]], widths: list[int]) -> Block:
+    """Return a table; `widths` in per cent, one per column, in steps of five."""
+    return {"kind": "table", "caption": caption, "head": head, "rows": rows, "widths": widths}
 
 
 def _decision_section(
@@ -265,7 +277,7 @@ def _classification(workload: Workload) -> Section:
     return _section(
         "4",
         _("Datenklassifizierung"),
-        _table(_("Sieben Objektklassen"), head, rows),
+        _table(_("Sieben Objektklassen"), head, rows, [30, 15, 15, 20, 20]),
         _facts([[_("Daten verlassen die eigene Umgebung"), leaves]]),
     )
 
@@ -290,7 +302,7 @@ def _quality(workload: Workload, built: BuiltDossier) -> Section:
             ]
         )
     head = [_("Ziel"), _("Maß"), _("Daten"), _("Schwelle"), _("Zielplattform")]
-    blocks = [_table(_("Qualitätsziele"), head, rows)]
+    blocks = [_table(_("Qualitätsziele"), head, rows, [10, 20, 20, 20, 30])]
     if built.facts.equivalence:
         outputs = built.facts.equivalence.outputs
         blocks.append(
@@ -310,7 +322,7 @@ def _with_interval(metric: Metric) -> str:
 
 def _abort(workload: Workload) -> Section:
     rows = [
-        [rule.category, rule.text, abort_explain.explain(abort_grammar.parse(rule.text))]
+        [str(AbortCategory(rule.category).label), rule.text, abort_explain.explain(abort_grammar.parse(rule.text))]
         for rule in workload.abort_criteria.all()
     ]
     head = [_("Kategorie"), _("Regel"), _("Bedeutung")]
@@ -322,7 +334,7 @@ def _abort(workload: Workload) -> Section:
         [_("Letzte Übung"), _("nicht geprüft, weil Ausweichübungen in dieser Version nicht erfasst werden")],
     ]
     return _section(
-        "6", _("Abbruchkriterien und Ausweichpfad"), _table(_("Abbruchkriterien"), head, rows), _facts(path)
+        "6", _("Abbruchkriterien und Ausweichpfad"), _table(_("Abbruchkriterien"), head, rows, [15, 45, 40]), _facts(path)
     )
 
 
@@ -346,9 +358,16 @@ def _proof(built: BuiltDossier) -> Section:
     return _section(
         "7",
         _("Entscheidungsnachweis"),
-        _table(_("Vergleich mit der Vergleichsbasis"), head, rows),
+        _table(_("Vergleich mit der Vergleichsbasis"), head, rows, [20, 35, 45]),
         *[{"kind": "note", "text": text} for text in notices(built)],
         _facts([[name, missing] for name in others]),
+    )
+
+
+def _options(workload: Workload, built: BuiltDossier, alternative: str) -> Section:
+    rows = options.rows(workload, built, alternative)
+    return _section(
+        "9", _("Optionenvergleich"), _table(_("Drei Optionen"), options.head(workload), rows, options.WIDTHS)
     )
 
 
@@ -368,9 +387,9 @@ def _gates(built: BuiltDossier) -> Section:
         _("Gate-Ergebnisse"),
         _paragraph(f"{built.report.rule_set}: {built.report.checked_de()}."),
         _table(
-            _("Geprüfte Kriterien"), [_("Kriterium"), _("Titel"), _("Ergebnis"), _("Wert / Schwelle")], rows
+            _("Geprüfte Kriterien"), [_("Kriterium"), _("Titel"), _("Ergebnis"), _("Wert / Schwelle")], rows, [10, 30, 15, 45]
         ),
-        _table(_("Nicht geprüft"), [_("Kriterium"), _("Titel"), _("Grund")], skipped),
+        _table(_("Nicht geprüft"), [_("Kriterium"), _("Titel"), _("Grund")], skipped, [10, 30, 60]),
     )
 
 
@@ -402,7 +421,7 @@ def _votes(approval: Approval) -> Section:
         if skipped
         else []
     )
-    return _section("13", _("Mitzeichnungen und Entscheidung"), _table(_("Handlungen"), head, rows), *notes)
+    return _section("13", _("Mitzeichnungen und Entscheidung"), _table(_("Handlungen"), head, rows, [15, 15, 10, 20, 15, 15, 10]), *notes)
 
 
 def _act_row(role: str, row: Any, value: str) -> list[str]:
@@ -440,7 +459,7 @@ def _attachments(workload: Workload) -> Section:
     embedded = _(
         "Eingebettet: entscheidung.json, bestaetigungen.json, protokoll-nachweis.txt. Nachweise per Prüfsumme."
     )
-    return _section("16", _("Anlagenverzeichnis"), _table(_("Nachweise"), head, rows), _paragraph(embedded))
+    return _section("16", _("Anlagenverzeichnis"), _table(_("Nachweise"), head, rows, [10, 20, 25, 10, 35]), _paragraph(embedded))
 
 
 def _axes(item: EvidenceItem) -> Axes:

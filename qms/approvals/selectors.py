@@ -48,19 +48,19 @@ def lock(approval_id: UUID, *, actor: User) -> Approval:
 
 
 def sod_case(approval: Approval, actor: User) -> Case:
-    """Return who acts and who did what before, by person (SoD-15)."""
+    """Return who acts and who did what before, by person (SoD-15); repeating an own act is a question of state."""
     workload = approval.workload
     pilot = getattr(workload, "pilot", None)
-    producers = EvidenceItem.objects.filter(workload=workload).values_list("producer_id", flat=True)
-    earlier = approval.decisions.select_related("account")
+    evidence = EvidenceItem.objects.filter(workload=workload).values_list("producer_id", "run_id")
+    earlier = approval.decisions.exclude(account=actor).select_related("account")
     return Case(
         actor=_account(actor),
         requester=_account(approval.requester_account),
         owner=workload.owner_id,
         deputy=workload.deputy_id,
         lead=pilot.lead_id if pilot else None,
-        workers=frozenset({workload.created_by_id}),
-        producers=frozenset(producers),
+        workers=frozenset({workload.created_by_id, *(person for person, run in evidence if run)}),
+        producers=frozenset(person for person, _run in evidence),
         reviewer=_account(approval.reviewer_account) if approval.reviewer_account else None,
         deciders=tuple(_account(decision.account) for decision in earlier),
     )

@@ -1,124 +1,185 @@
 # ruff: noqa: S608 - the SQL is made of our own table names, never of input
-"""What CHECK and UNIQUE cannot say about approvals, as triggers on both engines (SoD-02, -04, -15, -16)."""
+"""What CHECK and UNIQUE cannot say about approvals, as triggers on both engines (SoD-02, -03, -04, -15, -16).
+
+Here too stand the written-once tables of lower packages on which a decision rests.
+"""
 
 from __future__ import annotations
 
 from typing import Final
 
+from qms.approvals.models import UNDECIDED
 from qms.audit import guard
 from qms.roles.triggers import Refused, postgresql, sqlite
 
 _APPROVAL: Final = "approvals_approval"
 _DECISION: Final = "approvals_approvaldecision"
 _VOTE: Final = "approvals_vote"
+_EVIDENCE: Final = "evidence_evidenceitem"
 _FIXED: Final = (
     "number",
     "type",
     "workload_id",
     "requester_id",
+    "requester_account_id",
+    "reviewer_id",
+    "reviewer_account_id",
     "content_sha256",
     "dossier_sha256",
     "decision_sha256",
+    "rule_set",
+    "evaluated_at",
+    "decided_at",
+    "valid_from",
+    "valid_until",
 )
-_SETTLED: Final = "('FREIGEGEBEN', 'BEDINGT_FREIGEGEBEN', 'ABGELEHNT')"
+_VOTE_FIXED: Final = (
+    *("approval_id", "person_id", "account_id", "role", "meaning", "reason", "act_id", "value", "subjects"),
+    *("dossier_sha256", "requester_id", "owner_id", "deputy_id", "lead_id"),
+)
+_EVIDENCE_FIXED: Final = (
+    *("workload_id", "type", "run_id", "producer_id", "facts_sha256", "raw_sha256", "raw_name", "size_bytes"),
+    *("provenance", "origin", "measured_at", "uploaded_at"),
+)
+_UNDECIDED: Final = ", ".join(f"'{status}'" for status in UNDECIDED)
+_SETTLED: Final = "'FREIGEGEBEN', 'BEDINGT_FREIGEGEBEN', 'ABGELEHNT'"
+# From where a decision or the end of a suspension leads into a settled state (T-08 to T-10, T-13, T-15).
+_BEFORE_SETTLED: Final = "'ENTSCHEIDUNGSREIF', 'BEDINGT_FREIGEGEBEN', 'AUSGESETZT'"
+WRITTEN_ONCE: Final = {
+    "approvals_decisionrecord": "entscheidung.json steht fest",
+    "approvals_dossier": "Ein Dossier steht fest",
+    "approvals_approvaldecision": "Eine Entscheidung steht fest",
+    "signing_actrecord": "Eine Bestätigung steht fest",
+    "workloads_contentversion": "Eine Inhaltsfassung steht fest",
+}
+"""Tables whose rows are neither changed nor deleted, with the sentence of the refusal."""
 
 
 def _changed(columns: tuple[str, ...]) -> str:
-    return " OR ".join(f"NEW.{column} <> OLD.{column}" for column in columns)
-
-
-def _foreign_account() -> str:
-    return (
-        "EXISTS (SELECT 1 FROM roles_user u WHERE u.id = NEW.account_id"
-        " AND (u.is_service OR u.person_id <> NEW.person_id))"
+    """Say whether one of the columns changes; becoming or ceasing to be NULL is a change, on both engines."""
+    return " OR ".join(
+        f"NEW.{name} <> OLD.{name} OR (NEW.{name} IS NULL) <> (OLD.{name} IS NULL)" for name in columns
     )
 
 
-def _wrong_copies() -> str:
+def _unfit_account(account: str, person: str) -> str:
+    return (
+        f"EXISTS (SELECT 1 FROM roles_user u WHERE u.id = NEW.{account}"
+        f" AND (u.is_service OR u.person_id <> NEW.{person}))"
+    )
+
+
+def _differs(column: str) -> str:
+    """Say whether the case names another person than the row copied; `column` as in the case."""
+    copy = f"NEW.{column.rpartition('.')[2]}"
+    return f"COALESCE({column} <> {copy}, ({column} IS NULL) <> ({copy} IS NULL))"
+
+
+def _wrong_copies(*columns: str) -> str:
     """The copied persons must be those of the case, or the CHECK constraints would guard the wrong ones."""
+    wrong = " OR ".join(_differs(column) for column in columns)
     return (
         f"EXISTS (SELECT 1 FROM {_APPROVAL} a JOIN workloads_workload w ON w.id = a.workload_id"
-        " LEFT JOIN workloads_pilot p ON p.workload_id = w.id WHERE a.id = NEW.approval_id AND ("
-        "a.requester_id <> NEW.requester_id OR COALESCE(w.owner_id <> NEW.owner_id, w.owner_id IS NOT NULL)"
-        " OR COALESCE(w.deputy_id <> NEW.deputy_id, w.deputy_id IS NOT NULL)"
-        " OR COALESCE(p.lead_id <> NEW.lead_id, p.lead_id IS NOT NULL)))"
+        f" LEFT JOIN workloads_pilot p ON p.workload_id = w.id WHERE a.id = NEW.approval_id AND ({wrong}))"
+    )
+
+
+def _worked_on_it() -> str:
+    """Who recorded the workload or carried out one of its runs judges it neither (SoD-02 as `kompakt` reads it)."""
+    return (
+        f"EXISTS (SELECT 1 FROM {_APPROVAL} a JOIN workloads_workload w ON w.id = a.workload_id"
+        " WHERE a.id = NEW.approval_id AND (w.created_by_id = NEW.person_id OR EXISTS (SELECT 1"
+        f" FROM {_EVIDENCE} e WHERE e.workload_id = w.id AND e.run_id IS NOT NULL AND e.producer_id = NEW.person_id)))"
     )
 
 
 def _undecided() -> str:
     return (
-        f"NEW.status IN {_SETTLED} AND OLD.status <> NEW.status AND (NEW.reviewer_id IS NULL OR NOT EXISTS ("
-        f"SELECT 1 FROM {_DECISION} d WHERE d.approval_id = NEW.id AND d.decision_sha256 = NEW.decision_sha256"
-        " AND d.decision = NEW.status AND d.person_id <> NEW.reviewer_id AND d.person_id <> NEW.requester_id))"
+        f"NEW.status IN ({_SETTLED}) AND OLD.status <> NEW.status AND (NEW.reviewer_id IS NULL"
+        f" OR NOT EXISTS (SELECT 1 FROM {_VOTE} v WHERE v.approval_id = NEW.id AND v.person_id = NEW.reviewer_id"
+        " AND v.dossier_sha256 = NEW.dossier_sha256 AND v.reset_at IS NULL)"
+        f" OR NOT EXISTS (SELECT 1 FROM {_DECISION} d WHERE d.approval_id = NEW.id"
+        " AND d.decision_sha256 = NEW.decision_sha256 AND d.decision = NEW.status"
+        " AND d.person_id <> NEW.reviewer_id AND d.person_id <> NEW.requester_id))"
     )
 
 
+def _forbidden_step() -> str:
+    """Spec 3.5.3, forbidden by construction: skipping the review, leaving ABGELEHNT, deciding again."""
+    return (
+        "OLD.status <> NEW.status AND ("
+        f"(NEW.status IN ({_SETTLED}) AND OLD.status NOT IN ({_BEFORE_SETTLED}))"
+        f" OR (OLD.status NOT IN ({_UNDECIDED}) AND NEW.status IN ({_UNDECIDED}, 'ABGELEHNT'))"
+        " OR OLD.status IN ('ABGELEHNT', 'ZURUECKGEZOGEN'))"
+    )
+
+
+def _written_once() -> list[Refused]:
+    return [
+        Refused(f"{table}_{action.lower()}_refused", table, action, "1 = 1", message)
+        for table, message in WRITTEN_ONCE.items()
+        for action in ("UPDATE", "DELETE")
+    ]
+
+
+_COPIES: Final = ("a.requester_id", "w.owner_id", "w.deputy_id", "p.lead_id")
+_PERSONS: Final = "Beteiligte Personen stimmen nicht (SoD-02)"
+_ACCOUNT: Final = "Konto und Person passen nicht (SoD-15, SoD-16)"
+_WORKED: Final = "Wer am Workload gearbeitet hat, urteilt nicht (SoD-02)"
+_ACCOUNTS: Final = (
+    f"{_unfit_account('requester_account_id', 'requester_id')} OR (NEW.reviewer_account_id IS NULL)"
+    f" <> (NEW.reviewer_id IS NULL) OR {_unfit_account('reviewer_account_id', 'reviewer_id')}"
+)
+
 REFUSED: Final[tuple[Refused, ...]] = (
+    Refused(
+        "approvals_starts_undecided",
+        _APPROVAL,
+        "INSERT",
+        f"NEW.status NOT IN ({_UNDECIDED})",
+        "Kein Antrag beginnt entschieden (SoD-04)",
+    ),
     Refused(
         "approvals_four_eyes", _APPROVAL, "UPDATE", _undecided(), "Entscheidung ohne zweite Person (SoD-04)"
     ),
+    Refused("approvals_steps", _APPROVAL, "UPDATE", _forbidden_step(), "Dieser Übergang ist ausgeschlossen"),
+    Refused("approvals_accounts_insert", _APPROVAL, "INSERT", _ACCOUNTS, _ACCOUNT),
+    Refused("approvals_accounts_update", _APPROVAL, "UPDATE", _ACCOUNTS, _ACCOUNT),
     Refused(
         "approvals_decided_fixed",
         _APPROVAL,
         "UPDATE",
-        f"OLD.status IN {_SETTLED} AND ({_changed(_FIXED)} OR COALESCE(NEW.valid_until <> OLD.valid_until, FALSE))",
+        f"OLD.status NOT IN ({_UNDECIDED}) AND ({_changed(_FIXED)})",
         "Eine entschiedene Freigabe wird nicht geändert",
     ),
     Refused("approvals_kept", _APPROVAL, "DELETE", "1 = 1", "Anträge werden nicht gelöscht"),
+    Refused("approvals_vote_account", _VOTE, "INSERT", _unfit_account("account_id", "person_id"), _ACCOUNT),
     Refused(
-        "approvals_vote_account",
-        _VOTE,
-        "INSERT",
-        _foreign_account(),
-        "Konto und Person passen nicht (SoD-15, SoD-16)",
+        "approvals_decision_account", _DECISION, "INSERT", _unfit_account("account_id", "person_id"), _ACCOUNT
     ),
+    Refused("approvals_vote_persons", _VOTE, "INSERT", _wrong_copies(*_COPIES), _PERSONS),
     Refused(
-        "approvals_decision_account",
-        _DECISION,
-        "INSERT",
-        _foreign_account(),
-        "Konto und Person passen nicht (SoD-15, SoD-16)",
+        "approvals_decision_persons", _DECISION, "INSERT", _wrong_copies(*_COPIES, "a.reviewer_id"), _PERSONS
     ),
-    Refused(
-        "approvals_vote_persons",
-        _VOTE,
-        "INSERT",
-        _wrong_copies(),
-        "Beteiligte Personen stimmen nicht (SoD-02)",
-    ),
-    Refused(
-        "approvals_decision_persons",
-        _DECISION,
-        "INSERT",
-        _wrong_copies(),
-        "Beteiligte Personen stimmen nicht (SoD-02)",
-    ),
+    Refused("approvals_vote_worked", _VOTE, "INSERT", _worked_on_it(), _WORKED),
+    Refused("approvals_decision_worked", _DECISION, "INSERT", _worked_on_it(), _WORKED),
     Refused(
         "approvals_vote_fixed",
         _VOTE,
         "UPDATE",
-        _changed(("approval_id", "person_id", "account_id", "value", "dossier_sha256", "act_id")),
+        f"{_changed(_VOTE_FIXED)} OR OLD.reset_at IS NOT NULL",
         "Eine Mitzeichnung wird nicht umgeschrieben",
     ),
     Refused("approvals_vote_kept", _VOTE, "DELETE", "1 = 1", "Mitzeichnungen werden nicht gelöscht"),
     Refused(
-        "approvals_decision_fixed", _DECISION, "UPDATE", "1 = 1", "Eine Entscheidung wird nicht umgeschrieben"
-    ),
-    Refused("approvals_decision_kept", _DECISION, "DELETE", "1 = 1", "Entscheidungen werden nicht gelöscht"),
-    Refused(
-        "approvals_record_fixed",
-        "approvals_decisionrecord",
+        "evidence_fixed",
+        _EVIDENCE,
         "UPDATE",
-        "1 = 1",
-        "entscheidung.json steht fest",
+        f"{_changed(_EVIDENCE_FIXED)} OR (OLD.reviewer_id IS NOT NULL AND ({_changed(('reviewer_id', 'reviewed_at'))}))",
+        "Ein Nachweis wird nicht umgeschrieben (SoD-03)",
     ),
-    Refused(
-        "approvals_record_kept", "approvals_decisionrecord", "DELETE", "1 = 1", "entscheidung.json bleibt"
-    ),
-    Refused("approvals_dossier_fixed", "approvals_dossier", "UPDATE", "1 = 1", "Ein Dossier steht fest"),
-    Refused(
-        "approvals_dossier_kept", "approvals_dossier", "DELETE", "1 = 1", "Dossiers werden nicht gelöscht"
-    ),
+    Refused("evidence_kept", _EVIDENCE, "DELETE", "1 = 1", "Nachweise werden nicht gelöscht"),
+    *_written_once(),
 )
 
 

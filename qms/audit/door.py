@@ -100,6 +100,8 @@ def _record_refusal(refusal: Refusal, actor: HasActor, action: str, arguments: d
                 subject_ref=_object(action, arguments),
                 facts={**refusal.facts, "id": refusal.id, "action": action},
             )
+            if refusal.demands is not None:
+                refusal.demands()
     except (AuditError, DatabaseError, ValueError):
         logger.exception("refusal %s %s of %s could not be recorded", refusal.code, refusal.id, action)
 

@@ -96,10 +96,10 @@ def hand_out_export(*, actor: HasActor, export_id: UUID, recipient: str = "") ->
 
     Raises NotVisible, PermissionMissing, or WrongState while there is no file.
     """
+    who = access.require(actor, access.EXPORT)
     export = Export.objects.select_for_update().filter(pk=export_id).first()
     if export is None:
         raise NotVisible(_("Diesen Export gibt es nicht."))
-    who = access.require(actor, access.EXPORT)
     path = export_path(export)
     if not export.sha256 or export.deleted_at or not path.exists():
         raise WrongState(
@@ -118,10 +118,10 @@ def hand_out_export(*, actor: HasActor, export_id: UUID, recipient: str = "") ->
 @audited
 def delete_export(*, actor: HasActor, export_id: UUID) -> Export:
     """Delete the file of an export (RC-18); the row and the events stay. Raises as `hand_out_export`."""
+    who = access.require(actor, access.EXPORT)
     export = Export.objects.select_for_update().filter(pk=export_id).first()
     if export is None:
         raise NotVisible(_("Diesen Export gibt es nicht."))
-    who = access.require(actor, access.EXPORT)
     if export.deleted_at or not export.sha256:
         raise WrongState(_("Die Datei dieses Exports liegt nicht vor."), id="P34")
     export.deleted_at = clock.now()
@@ -137,10 +137,10 @@ def erase_disclosures(*, actor: HasActor, event_uid: UUID, paths: list[str], rea
 
     Raises NotVisible for an unknown event, PermissionMissing, or WrongState if there is nothing to delete.
     """
+    who = access.require(actor, access.ERASE)
     event = AuditEvent.objects.filter(uid=event_uid).first()
     if event is None:
         raise NotVisible(_("Dieses Ereignis gibt es nicht."))
-    who = access.require(actor, access.ERASE)
     rows = Disclosure.objects.filter(event=event, path__in=paths)
     found = sorted(rows.values_list("path", flat=True))
     if not found:

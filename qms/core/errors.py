@@ -6,6 +6,7 @@ refuses. Texts are German source strings; callers pass them translated.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 
@@ -14,7 +15,10 @@ class QmsError(Exception):
 
 
 class Refusal(QmsError):
-    """A person's action is refused; nothing was changed. The text is one clear sentence for the person."""
+    """A person's action is refused; nothing was changed. The text is one clear sentence for the person.
+
+    demands: what a detected manipulation asks for (G7-4), done in the transaction of the refusal's event.
+    """
 
     http_status: ClassVar[int] = 400
     default_code: ClassVar[str] = ""
@@ -27,6 +31,7 @@ class Refusal(QmsError):
         next_step: str = "",
         code: str = "",
         facts: dict[str, Any] | None = None,
+        demands: Callable[[], None] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -34,6 +39,7 @@ class Refusal(QmsError):
         self.next_step = next_step
         self.code = code or self.default_code
         self.facts = facts or {}
+        self.demands = demands
 
     def body(self) -> dict[str, Any]:
         """Return the answer body of spec 3.5.4."""

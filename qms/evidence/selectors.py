@@ -12,6 +12,7 @@ from qms.core import store
 from qms.core.errors import NotVisible
 from qms.evidence.choices import CURRENT
 from qms.evidence.models import EvidenceItem
+from qms.roles import guards
 from qms.workloads.models import Workload
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ def current(workload: Workload) -> QuerySet[EvidenceItem]:
 
 def get(evidence_id: UUID, *, actor: User) -> EvidenceItem:
     """Return one item of a workload visible to the actor; raises NotVisible."""
-    item = EvidenceItem.objects.select_related("workload").filter(pk=evidence_id).first()
-    if item is None or not Workload.objects.visible_to(actor).filter(pk=item.workload_id).exists():
+    visible = EvidenceItem.objects.filter(workload__in=guards.visible_workload_ids(actor))
+    item = visible.select_related("workload").filter(pk=evidence_id).first()
+    if item is None:
         raise NotVisible(_("Diese Seite gibt es nicht, oder Sie dürfen sie nicht sehen."))
     return item
 

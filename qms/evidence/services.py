@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from qms.audit.actors import Actor
 from qms.audit.events import AuditKind
-from qms.audit.services import audited, record
+from qms.audit.services import audited, record, witnessed
 from qms.core import canonical, clock, store
 from qms.core.errors import CriterionNotMet, NotVisible, WrongState
 from qms.core.values import Assurance, Axes
@@ -21,6 +21,7 @@ from qms.evidence.models import EvidenceItem
 from qms.roles import guards
 from qms.roles.models import Person, User
 from qms.roles.permissions import Permission
+from qms.roles.roles import Role
 from qms.roles.rules import Account, Case, SodAction, check_segregation
 from qms.workloads.models import Workload
 
@@ -74,6 +75,14 @@ def submit(*, actor: Actor, submission: Submission) -> EvidenceItem:
     return item
 
 
+@witnessed
+def check_may_review(*, actor: User, evidence_id: UUID) -> Role:
+    """Raise what keeps the person from reviewing this item (SoD-03, P15), before any content is looked at."""
+    item = selectors.get(evidence_id, actor=actor)
+    check_reviewer(item, actor)
+    return guards.require(actor=actor, permission=Permission.REVIEW_EVIDENCE, workload=item.workload)
+
+
 @audited
 def review_evidence(
     *, actor: User, evidence_id: UUID, accept: bool, compared_with: str, reason: str
@@ -107,12 +116,7 @@ def retrieve_evidence(*, actor: User, evidence_id: UUID, raw: bool = False) -> t
     try:
         data = store.get(sha256)
     except store.StoredFileError as error:
-        raise CriterionNotMet(
-            _("Nachweis verändert: Die Datei zu %(types)s stimmt nicht mit ihrer Prüfsumme überein (G7-4).")
-            % {"types": item.type},
-            id="G7-4",
-            next_step=_("Bitte den Nachweis neu erbringen und das Qualitätsmanagement informieren."),
-        ) from error
+        raise _tampered([item], actor.audit_actor()) from error
     record(AuditKind.EVIDENCE_RETRIEVED, actor=actor.audit_actor(), subject=item, refs=[sha256])
     return item, data
 
@@ -157,8 +161,34 @@ def raise_assurance(item: EvidenceItem, *, as_actor: Actor, compared_with: str) 
     )
 
 
+def check_files(workload: Workload, *, as_actor: Actor) -> None:
+    """Raise CriterionNotMet (G7-4) if a file of the evidence that counts was changed; the items are marked for it."""
+    broken = selectors.damaged(list(selectors.current(workload)))
+    if broken:
+        raise _tampered(broken, as_actor)
+
+
+def _tampered(broken: list[EvidenceItem], as_actor: Actor) -> CriterionNotMet:
+    """Return the refusal; what it demands happens beside its event, after the action was rolled back (spec 3.5.4)."""
+    ids = [item.pk for item in broken]
+
+    def mark() -> None:
+        for item in EvidenceItem.objects.select_for_update().filter(pk__in=ids).order_by("pk"):
+            mark_tampered(item, as_actor=as_actor)
+
+    return CriterionNotMet(
+        _("Nachweis verändert: Die Datei zu %(types)s stimmt nicht mit ihrer Prüfsumme überein (G7-4).")
+        % {"types": ", ".join(item.type for item in broken)},
+        id="G7-4",
+        next_step=_("Bitte den Nachweis neu erbringen und das Qualitätsmanagement informieren."),
+        demands=mark,
+    )
+
+
 def mark_tampered(item: EvidenceItem, *, as_actor: Actor) -> None:
-    """Mark an item whose stored file no longer matches its digest, inside the caller's unit (G7-4)."""
+    """Mark an item whose stored file no longer matches its digest, once, inside the caller's unit (G7-4)."""
+    if item.status == EvidenceStatus.TAMPERED:
+        return
     item.status = EvidenceStatus.TAMPERED
     item.save(update_fields=["status"])
     record(AuditKind.EVIDENCE_TAMPERED, actor=as_actor, subject=item, facts={"type": item.type})

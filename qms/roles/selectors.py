@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from qms.core import clock
 from qms.core.errors import NotVisible, Refusal
-from qms.roles import links, matrix
+from qms.roles import guards, links, matrix
 from qms.roles.models import FirstRunLink, Invitation, Person, RoleAction, RoleAssignment, RoleRequest, User
 from qms.roles.permissions import Permission
 from qms.roles.roles import Role
@@ -72,26 +72,45 @@ def roles_ended_recently(person: Person) -> bool:
     return ended.exclude(role=Role.AUDITOR.value).exists()
 
 
-def lock_person(person_id: UUID) -> Person:
-    """Return the person, locked; raises NotVisible."""
+def require_knowing_people(actor: User, letters: matrix.Letters) -> None:
+    """Refuse, naming P36, who holds no letter of it at all: before looking, so that nobody learns who is recorded.
+
+    letters: the act that was tried, named in the next step. Raises PermissionMissing, SodViolation (SoD-16).
+    """
+    rights = guards.prefetch(actor)
+    if rights.acting_role(Permission.ASSIGN_ROLES, letters=matrix.ALL_LETTERS) is None:
+        guards.require(actor=actor, permission=Permission.ASSIGN_ROLES, letters=letters)
+
+
+def lock_person(person_id: UUID, *, actor: User | None = None) -> Person:
+    """Return the person, locked; raises NotVisible, and PermissionMissing where `actor` may not know other people."""
+    if actor is not None and actor.person_id != person_id:
+        require_knowing_people(actor, EXECUTES)
     person = Person.objects.select_for_update().filter(pk=person_id).first()
     if person is None:
         raise NotVisible(_("Diese Person gibt es nicht."))
     return person
 
 
-def lock_request(request_id: UUID) -> RoleRequest:
-    """Return the role request, locked, its subject first; raises NotVisible."""
+def lock_request(request_id: UUID, *, actor: User) -> RoleRequest:
+    """Return the role request, locked, its subject first; raises NotVisible, PermissionMissing.
+
+    Known to who may know people, to the person concerned, and to everybody in the first days (decision 0170).
+    """
     found = RoleRequest.objects.filter(pk=request_id).first()
+    if not (found is not None and found.subject_id == actor.person_id) and not is_bootstrap():
+        require_knowing_people(actor, CONFIRMS)
     if found is None:
         raise NotVisible(_("Diesen Antrag gibt es nicht."))
     lock_person(found.subject_id)
     return RoleRequest.objects.select_for_update(of=("self",)).select_related("subject").get(pk=request_id)
 
 
-def lock_account(account_id: int) -> User:
-    """Return the account, locked with its person; raises NotVisible."""
+def lock_account(account_id: int, *, actor: User) -> User:
+    """Return the account, locked with its person; raises NotVisible, and PermissionMissing like `lock_person`."""
     account = User.objects.filter(pk=account_id).first()
+    if account is None or account.person_id != actor.person_id:
+        require_knowing_people(actor, EXECUTES)
     if account is None:
         raise NotVisible(_("Dieses Konto gibt es nicht."))
     lock_person(account.person_id)

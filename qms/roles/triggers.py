@@ -1,7 +1,8 @@
 # ruff: noqa: S608 - the SQL is made of our own table names and role codes, never of input
 """What CHECK and UNIQUE cannot say about roles, as triggers on both engines, from the same tables as the rules.
 
-SoD-05, -07 and -08 concern several rows, SoD-07 also the request behind an assignment, SoD-16 a group membership.
+SoD-05, -07 and -08 concern several rows, SoD-07 also the request behind an assignment, SoD-15 the person of an
+account, SoD-16 group memberships and grants.
 """
 
 from __future__ import annotations
@@ -52,6 +53,18 @@ def _unconfirmed(column: str, action: str) -> str:
         f"NEW.{column} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {_REQUEST} r WHERE r.id = NEW.{column}"
         f" AND r.subject_id = NEW.person_id AND r.role = NEW.role AND r.action = '{action}'"
         " AND r.confirmed_by_id IS NOT NULL)"
+    )
+
+
+def _service_account(column: str) -> str:
+    return f"EXISTS (SELECT 1 FROM roles_user u WHERE u.id = NEW.{column} AND u.is_service)"
+
+
+def _group_without_role() -> str:
+    return (
+        "EXISTS (SELECT 1 FROM roles_user u JOIN auth_group g ON g.id = NEW.group_id WHERE u.id = NEW.user_id"
+        f" AND NOT EXISTS (SELECT 1 FROM {_ASSIGNMENT} a WHERE a.person_id = u.person_id AND a.role = g.name"
+        " AND a.active))"
     )
 
 
@@ -107,8 +120,29 @@ REFUSED: Final[tuple[Refused, ...]] = (
         "roles_service_no_group",
         "roles_user_groups",
         "INSERT",
-        "EXISTS (SELECT 1 FROM roles_user u WHERE u.id = NEW.user_id AND u.is_service)",
+        _service_account("user_id"),
         "Ein Dienstkonto hält keine Rolle (SoD-16)",
+    ),
+    Refused(
+        "roles_group_needs_role",
+        "roles_user_groups",
+        "INSERT",
+        _group_without_role(),
+        "Gruppe ohne erteilte Rolle (SoD-07)",
+    ),
+    Refused(
+        "roles_service_no_grant",
+        "workloads_workloadusergrant",
+        "INSERT",
+        _service_account("user_id"),
+        "Ein Dienstkonto erhält keine Rechte an einem Workload (SoD-16)",
+    ),
+    Refused(
+        "roles_grant_fixed",
+        "workloads_workloadusergrant",
+        "UPDATE",
+        "1 = 1",
+        "Rechte werden entzogen, nicht umgeschrieben",
     ),
     Refused(
         "roles_service_fixed",
@@ -116,6 +150,13 @@ REFUSED: Final[tuple[Refused, ...]] = (
         "UPDATE",
         "NEW.is_service <> OLD.is_service",
         "Ein Dienstkonto bleibt eines (SoD-16)",
+    ),
+    Refused(
+        "roles_account_fixed",
+        "roles_user",
+        "UPDATE",
+        "NEW.person_id <> OLD.person_id",
+        "Ein Konto bleibt bei seiner Person (SoD-15)",
     ),
 )
 

@@ -45,6 +45,8 @@ def load() -> dict[Purpose, Credential]:
     keyring = keys.load_keyring(settings.KEK_FILE)
     found: dict[Purpose, Credential] = {}
     for row in SigningKey.objects.select_related("certificate").order_by("version"):
+        if bytes(row.aad) != keys.binding(str(row.pk), row.purpose, row.version):
+            raise KeySealBroken(f"the envelope of the key {row.purpose} belongs to another key")
         certificate = x509.load_pem_x509_certificate(row.certificate.pem.encode())
         found[Purpose(row.purpose)] = Credential(certificate, keyring.unwrap(_wrapped(row)))
     return found

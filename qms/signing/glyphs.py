@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
@@ -22,6 +23,17 @@ def drawable() -> frozenset[str]:
 
     cuts = [set(TTFont(FONT_FOLDER / name)["cmap"].getBestCmap()) for name in FONT_FILES]
     return frozenset(chr(code) for code in set.intersection(*cuts))
+
+
+@cache
+def unpacked(name: str) -> bytes:
+    """Return a bundled font as TrueType; unpacking WOFF2 takes half a second, and each picture asks for it."""
+    from fontTools.ttLib import TTFont  # noqa: PLC0415 - as above
+
+    font, stream = TTFont(FONT_FOLDER / name, recalcTimestamp=False), io.BytesIO()
+    font.flavor = None
+    font.save(stream)
+    return stream.getvalue()
 
 
 def check(text: str) -> None:

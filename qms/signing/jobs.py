@@ -6,6 +6,7 @@ on stored bytes, then one short transaction checks the fencing token and the bas
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
@@ -20,7 +21,7 @@ from qms.audit.events import AuditKind
 from qms.audit.models import AuditLeaf
 from qms.audit.notes import unverified_head
 from qms.core import canonical, clock, store
-from qms.core.jobs import JobContext, JobFailed, register
+from qms.core.jobs import MAX_ATTEMPTS, JobContext, JobFailed, register
 from qms.roles.roles import Role
 from qms.signing import (
     acts,
@@ -67,7 +68,10 @@ def _failed(job_id: UUID, reason: str) -> None:
 
 @register(SEAL_JOB, isolated=True, on_failure=_failed)
 def seal_document(ctx: JobContext) -> None:
-    """Seal the document of this job; raises JobFailed with the cause when trying again would not help."""
+    """Seal the document of this job; raises JobFailed with the cause when trying again would not help.
+
+    A full disk or a silent time-stamping authority is tried again first, as any job is; then it is the cause.
+    """
     with override("de"):
         try:
             work = _open(ctx)
@@ -79,6 +83,17 @@ def seal_document(ctx: JobContext) -> None:
                 make(work, position)
         except SigningError as error:
             raise JobFailed(_("Die Siegelung ist nicht möglich: %(cause)s") % {"cause": error}) from error
+        except OSError as error:
+            if ctx.attempt < MAX_ATTEMPTS:
+                raise
+            raise JobFailed(_outage(error)) from error
+
+
+def _outage(error: OSError) -> str:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return _("Die Siegelung ist nicht möglich: Der Speicherplatz reicht nicht.")
+    text = _("Die Siegelung ist nicht möglich: Dateiablage oder Zeitstempel sind nicht erreichbar (%(cause)s).")
+    return text % {"cause": error}
 
 
 Step = tuple[str, Callable[[Work, int], None]]

@@ -53,7 +53,7 @@ class Keyring:
 
     def wrap(self, key: PrivateKey, *, id: str, purpose: str, version: int) -> WrappedKey:
         """Encrypt a private key under a fresh data key, bound to id, purpose and version."""
-        aad = canonical.dumps({"key": id, "purpose": purpose, "version": version})
+        aad = binding(id, purpose, version)
         der = key.private_bytes(
             serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
@@ -91,6 +91,11 @@ class Keyring:
             return AESGCM(secret).decrypt(nonce, ct, wrapped.aad)
         except InvalidTag as error:
             raise KeySealBroken("the outer envelope was changed") from error
+
+
+def binding(id: str, purpose: str, version: int) -> bytes:
+    """Return what an envelope is bound to; compare it before opening one, or rows could be exchanged."""
+    return canonical.dumps({"key": id, "purpose": purpose, "version": version})
 
 
 def key_id(secret: bytes) -> str:

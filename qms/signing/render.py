@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import io
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -108,8 +110,19 @@ def _paint(weasyprint: Any, job: _Print) -> bytes:
         )
         for name, content in job.attachments
     ]
-    finisher = (lambda _, pdf: fields.finish(pdf, job.fields)) if job.fields else None
-    return bytes(document.write_pdf(finisher=finisher, **options))
+
+    def finish(_: Any, pdf: Any) -> None:
+        # Verification reads every object of every revision; in object streams each read unpacks the whole stream
+        # again, which made it ten times slower. Page and font streams stay compressed.
+        pdf.write = partial(_without_object_streams, pdf.write)
+        if job.fields:
+            fields.finish(pdf, job.fields)
+
+    return bytes(document.write_pdf(finisher=finish, **options))
+
+
+def _without_object_streams(write: Callable[..., None], output: Any, version: Any, identifier: Any, _: bool) -> None:
+    write(output, version, identifier, False)
 
 
 def _fetcher() -> Any:
@@ -123,7 +136,6 @@ def _fetcher() -> Any:
             name = url.removeprefix(_FONT_SCHEME)
             if not url.startswith(_FONT_SCHEME) or name not in glyphs.FONT_FILES:
                 raise FatalURLFetchingError(f"refused to fetch {url[:80]}")
-            content = (glyphs.FONT_FOLDER / name).read_bytes()
-            return URLFetcherResponse(url, content, {"Content-Type": "font/woff2"})
+            return URLFetcherResponse(url, glyphs.unpacked(name), {"Content-Type": "font/ttf"})
 
     return PackageFetcher(allowed_protocols=("qms-font", "data"), allow_redirects=False, fail_on_errors=True)

@@ -210,7 +210,13 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
             [{"text": text, "numeric": index in numeric} for index, text in enumerate(row)]
             for row in block["rows"]
         ]
-        return {"kind": "table", "caption": block.get("caption", ""), "head": head, "rows": rows}
+        return {
+            "kind": "table",
+            "caption": block.get("caption", ""),
+            "head": head,
+            "rows": rows,
+            "widths": block.get("widths", []),
+        }
     if block["kind"] == "list":
         return {"kind": "list", "items_list": block["items"]}  # a template reads `.items` as a method of dict
     if block["kind"] == "qr":

@@ -6,6 +6,7 @@ import json
 from typing import Any
 from uuid import UUID
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
@@ -63,7 +64,7 @@ def session_key(request: HttpRequest) -> str:
 def _by_software(actor: User, challenge: UUID, key: str) -> Response:
     try:
         return ceremony.software_response(actor=actor, challenge_id=challenge, session_key=key)
-    except ceremony.ActChallenge.DoesNotExist as error:
+    except ObjectDoesNotExist as error:
         raise _unreadable() from error
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from qms.approvals.choices import ApprovalType
 from qms.core.values import Assurance, Axes, Origin, Provenance
 from qms.evidence.models import EvidenceItem
+from qms.gates import sentences
 from qms.gates import services as gates
 from qms.gates.choices import CriterionResult, GateState
 from qms.gates.engine import CriterionReport, GateReport
@@ -19,7 +20,7 @@ from qms.web.workload_criteria_view import CriterionView, view
 
 @dataclass(frozen=True, slots=True)
 class GateView:
-    """One gate with its criteria; `word` says in the language of the reader where it stands."""
+    """One gate with its criteria; `word` says in the language of the reader where it stands, `sentence` why."""
 
     id: str
     title: str
@@ -27,6 +28,7 @@ class GateView:
     word: str
     met: int
     criteria: list[CriterionView]
+    sentence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ def checklist(report: GateReport, workload_id: UUID) -> Checklist:
         own = [(item, found) for item, found in shown if item.row.gate == gate]
         met = sum(1 for item, _found in own if not item.blocks)
         state = report.state(gate)
-        rows.append(_gate(gate, rules, state, met, [found for _item, found in own]))
+        found = _gate(gate, rules, state, met, [one for _item, one in own])
+        rows.append(replace(found, sentence=sentences.open_sentence(report, gate)))
     met = sum(1 for item, _found in shown if not item.blocks)
     return Checklist(
         open=_not_met_first(found for item, found in shown if item.blocks),

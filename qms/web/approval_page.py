@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 from uuid import UUID
 
+from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 
@@ -56,9 +57,19 @@ def page(approval: Approval, actor: User) -> dict[str, Any]:
         "return_reason": _return_reason(approval),
         "production_refusal": panel.production_refusal(approval.workload) if force.in_force else "",
         "history": history(approval),
+        "history_url": f"{reverse('audit_log')}?objekt=Approval:{approval.pk}",
+        "bar": bottom_bar(found),
         **head,
         **changes(approval),
     }
+
+
+def bottom_bar(found: panel.Panel) -> dict[str, str]:
+    """Return what the bar at the foot of a phone says and where it leads."""
+    decided = found.state is panel.PanelState.DECIDED
+    text = _("%(n)d von %(m)d Stimmen") % {"n": found.given, "m": found.required}
+    action = _("Zum Dokument") if decided else _("Zur Entscheidung")
+    return {"state": found.sentence if decided else text, "url": "#entscheidung", "action": action}
 
 
 def report_page(approval: Approval) -> dict[str, Any]:

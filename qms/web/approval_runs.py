@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from qms.approvals import body
 from qms.approvals.choices import ApprovalType
 from qms.core import clock, formats
-from qms.core.charts import CdfSeries, Limit, latency_cdf
+from qms.core.chart_shapes import Limit
+from qms.core.charts import CdfSeries, latency_cdf
 from qms.core.values import Metric
 from qms.evidence.models import EvidenceItem
 from qms.gates import services as gates

@@ -47,6 +47,7 @@ def decide(request: HttpRequest, approval_id: UUID) -> HttpResponse:
             "form": form,
             "checklist": approval_gates.checklist(shown.report or built.report, found.workload_id),
             "acts": approval_page.acts(found),
+            "bar": approval_page.bottom_bar(shown),
             "crumbs": [*approval_crumbs(found), {"label": _("Entscheidung")}],
             **approval_page.headline(found, built),
             **approval_page.changes(found),

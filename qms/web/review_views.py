@@ -25,7 +25,7 @@ from qms.core import clock
 from qms.evidence import selectors as evidence
 from qms.gates import services as gates
 from qms.roles.models import User
-from qms.web import act_page, approval_gates, approval_page, approval_runs, evidence_page, workload_page
+from qms.web import act_page, approval_gates, approval_page, evidence_page, workload_page
 from qms.web.answers import account, done, submit
 from qms.web.approval_forms import ActForm, ReviewForm
 from qms.web.approval_views import approval_crumbs, text_forms
@@ -125,7 +125,6 @@ def _context(found: Approval, actor: User, form: ReviewForm) -> dict[str, Any]:
         "forms": text_forms(),
         "checklist": approval_gates.checklist(built.report, workload.pk),
         "evidence": rows,
-        "runs": approval_runs.run_values(items),
         "targets": workload_page.targets(workload),
         "rules": workload_page.sentences(workload),
         "people": workload_page.facts(workload),

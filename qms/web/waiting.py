@@ -303,7 +303,7 @@ def _approval_case(approval: Approval, actor: User, producers: frozenset[UUID]) 
         owner=workload.owner_id,
         deputy=workload.deputy_id,
         lead=pilot.lead_id if pilot else None,
-        workers=frozenset({workload.created_by_id}),
+        workers=frozenset({workload.created_by_id}) | producers,
         producers=producers,
         reviewer=_account(approval.reviewer_account) if approval.reviewer_account else None,
         deciders=tuple(_account(decision.account) for decision in approval.decisions.all()),

@@ -201,12 +201,18 @@ class AbortRuleForm(forms.Form):
         value = str(self["category"].value() or "")
         return str(AbortCategory(value).label) if value in list(AbortCategory) else ""
 
+    @property
+    def is_sendable(self) -> bool:
+        """Return whether the command can take the rule; it refuses an unreadable text itself, which leaves its event."""
+        return set(self.errors) <= {"text"}
+
     def to_data(self) -> AbortRuleData | None:
-        """Return what the command takes, None for a removed rule."""
+        """Return what the command takes, None for a removed rule; an unreadable text goes as it was written."""
         data = self.cleaned_data
-        if not data.get("text"):
+        text = str(self["text"].value()) if "text" in self.errors else data.get("text")
+        if not text:
             return None
-        return AbortRuleData(AbortCategory(data["category"]), data["text"], data.get("template", ""))
+        return AbortRuleData(AbortCategory(data["category"]), text, data.get("template", ""))
 
 
 if TYPE_CHECKING:
@@ -217,6 +223,13 @@ else:
 
 class _RuleFormSet(_BaseRules):
     """All rules of a workload, with an empty one at the end."""
+
+    @property
+    def is_sendable(self) -> bool:
+        """Return whether the command can take the rules: nothing is wrong with them but a text it will refuse."""
+        return self.is_valid() or (
+            not self.non_form_errors() and all(form.is_sendable for form in self.forms)
+        )
 
     def to_data(self) -> tuple[AbortRuleData, ...]:
         """Return the rules that have a text."""

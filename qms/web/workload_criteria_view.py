@@ -12,6 +12,7 @@ from django.urls import reverse
 from qms.core import clock
 from qms.evidence import selectors as evidence
 from qms.evidence.models import EvidenceItem
+from qms.gates import sentences
 from qms.gates import services as gates
 from qms.gates.choices import ApprovalType, CriterionKind, CriterionResult, Due
 from qms.gates.engine import CriterionReport, GateReport
@@ -48,8 +49,9 @@ class CriterionView:
 
 @dataclass(frozen=True, slots=True)
 class CriteriaView:
-    """All criteria of a report, grouped by what they mean to the reader now."""
+    """All criteria of a report, grouped by what they mean to the reader now; `green` says which gates are done."""
 
+    green: list[str]
     now: list[CriterionView]
     blocks_request: bool
     later: list[CriterionView]
@@ -80,6 +82,7 @@ def grouped(report: GateReport, workload_id: UUID) -> CriteriaView:
     later = [found for item, found in views if item.blocks and item.row.due is not Due.SUBMISSION]
     absent = CriterionResult.NOT_APPLICABLE
     return CriteriaView(
+        green=sentences.met_sentences(report),
         now=_not_met_first(open_now),
         blocks_request=bool(report.blocking_submission()),
         later=_not_met_first(later),

@@ -63,8 +63,8 @@ def overview(workload: Workload, actor: User) -> dict[str, Any]:
         "facts": facts(workload),
         "model_facts": model_facts(workload),
         "classes": workload_classes.rows(workload),
-        "targets": _targets(workload),
-        "rules": _sentences(workload),
+        "targets": targets(workload),
+        "rules": sentences(workload),
         "items": _item_rows(items),
         "approvals": approvals,
         "may_edit": rights.may(Permission.EDIT_WORKLOAD, workload),
@@ -211,7 +211,8 @@ def _item_rows(items: list[EvidenceItem]) -> list[dict[str, Any]]:
     ]
 
 
-def _targets(workload: Workload) -> list[dict[str, str]]:
+def targets(workload: Workload) -> list[dict[str, str]]:
+    """Return quality targets, fallback path and pilot frame in words."""
     found: list[dict[str, str]] = []
     for target in workload.quality_targets.all():
         words = workload_changes.comparator_words(target.comparator, target.threshold)
@@ -238,5 +239,6 @@ def _targets(workload: Workload) -> list[dict[str, str]]:
     return found
 
 
-def _sentences(workload: Workload) -> list[str]:
+def sentences(workload: Workload) -> list[str]:
+    """Return the abort criteria read back as sentences."""
     return [abort_explain.explain(abort_grammar.parse(rule["text"])) for rule in stored_rules(workload)]

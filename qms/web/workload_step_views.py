@@ -143,10 +143,8 @@ def criteria(request: HttpRequest, workload_id: UUID) -> HttpResponse:
 
     if request.method != "POST":
         return page()
-    if form.is_valid() and rules.is_bound and not rules.is_valid():
-        form.add_error(
-            None, _("Mindestens ein Abbruchkriterium ist nicht lesbar; die Stelle ist unten markiert.")
-        )
+    if form.is_valid() and rules.is_bound and not rules.is_sendable:
+        form.add_error(None, _("Mindestens ein Abbruchkriterium ist unvollständig; es ist unten markiert."))
     return submit(request, form, command, page)
 
 

@@ -12,7 +12,6 @@ from itertools import count
 from typing import Any, Final
 from unittest import mock
 
-from django.db import transaction
 from django.test import Client, TestCase, override_settings
 
 from pilots import demo
@@ -23,16 +22,19 @@ from qms.approvals.models import Approval, DecisionRecord
 from qms.approvals.services import decisions
 from qms.audit.actors import SYSTEM
 from qms.audit.events import AuditKind
-from qms.audit.services import record, unit
-from qms.core import jobs
+from qms.audit.models import Export
+from qms.audit.services import record, request_export, unit
+from qms.core import clock, jobs, store
 from qms.evidence.models import EvidenceItem
 from qms.roles import links, services
 from qms.roles.models import Invitation, User
 from qms.roles.roles import Role
+from qms.roles.services import people
+from qms.signing.models import Document, DocumentState
 from qms.workloads.models import Workload
-from tests.system_parts import PARTS
 
 BACKEND: Final = "allauth.account.auth_backends.AuthenticationBackend"
+SMALL_MODEL: Final = "64-32-8"  # nothing here depends on the size of the model
 PASSWORD: Final = "korrekt-pferd-batterie"
 
 # Columns of the access table: who asks, and what the workload is to them.
@@ -91,14 +93,26 @@ def quick_clock() -> Iterator[None]:
 def build() -> World:
     """Return the house: workloads `entwurf`, `eingereicht`, `reif`, `frei`, the last three with an approval."""
     world = World()
-    with override_settings(DEMO=True), quick_clock():
-        house = demo.make_house(password=PASSWORD)
+    with override_settings(DEMO=True), quick_clock(), mock.patch.object(demo, "MODEL", SMALL_MODEL):
+        with mock.patch.object(people, "issue_first_run_link", _kept(world)):
+            house = demo.make_house(password=PASSWORD)
         _people(world, house)
         for name in ("frei", "reif", "eingereicht", "entwurf"):
             _case(world, house, name)
         _extras(world, house)
     _sign_in(world, house)
     return world
+
+
+def _kept(world: World) -> Any:
+    """Return the command that makes the first-run link, with its token kept: it is stored nowhere else."""
+    make = people.issue_first_run_link
+
+    def run(**values: Any) -> str:
+        world.extras["first_run_token"] = token = make(**values)
+        return token
+
+    return run
 
 
 def _people(world: World, house: demo.Demo) -> None:
@@ -135,10 +149,18 @@ def _case(world: World, house: demo.Demo, state: str) -> None:
         approval = demo.review(house, approval)
     if state == "frei":
         approval = demo.decide(house, approval)
-        if PARTS["pango"][0]():
-            jobs.run_pending()
+        _seal(approval)
     world.workloads[state].refresh_from_db()
     world.approvals[state] = Approval.objects.get(pk=approval.pk)
+
+
+def _seal(approval: Approval) -> None:
+    """Give the decision a file without rendering it: no system part is needed, and seconds are saved."""
+    with unit(actor=SYSTEM):
+        Document.objects.filter(subject_id=approval.pk).update(
+            state=DocumentState.SEALED, final_sha256=store.put(b"%PDF-1.7 Muster"), sealed_at=clock.now()
+        )
+        record(AuditKind.DEMO_SEEDED, actor=SYSTEM, subject_ref=("Test", "1"))
 
 
 def _extras(world: World, house: demo.Demo) -> None:
@@ -158,7 +180,11 @@ def _extras(world: World, house: demo.Demo) -> None:
         action=demo.RoleAction.GRANT,
         reason="Aufgabe",
     )
+    export = request_export(actor=house.user("au01"), purpose="Muster")
+    jobs.run_pending()
     world.extras = {
+        "export": Export.objects.get(pk=export.pk),
+        "first_run_token": world.extras["first_run_token"],
         "record": DecisionRecord.objects.get(pk=frozen.pk),
         "baseline": runs.get(role="BASELINE"),
         "target": runs.get(role="ZIEL"),
@@ -180,4 +206,3 @@ def _sign_in(world: World, house: demo.Demo) -> None:
     )
 
 
-__all__ = ["ACTORS", "PASSWORD", "World", "build", "quick_clock", "transaction", "undone"]

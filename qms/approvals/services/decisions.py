@@ -17,6 +17,7 @@ from qms.audit.services import audited, record, witnessed
 from qms.core import clock
 from qms.core.errors import WrongState
 from qms.core.store import StoredFileError
+from qms.evidence import services as evidence
 from qms.gates import services as gates
 from qms.gates.facts import SignerFacts
 from qms.roles import guards
@@ -44,6 +45,8 @@ def prepare_decision(*, actor: User, approval_id: UUID, wording: Wording) -> Dec
     """Freeze the wording of the decision as `entscheidung.json`; its digest is what the approver signs next."""
     approval = selectors.lock(approval_id, actor=actor)
     role = _check_may_decide(approval, actor, wording.decision)
+    # Before the comparison: a manipulated file would only look like changed content.
+    evidence.check_files(approval.workload, as_actor=actor.audit_actor(role))
     built = dossier.check_current(approval)
     rules.check_decision(
         wording.decision, reason=wording.reason, meaning=wording.meaning, alternative=wording.alternative
@@ -88,6 +91,7 @@ def decide_approval(
         raise dossier.stale()
     decision = Decision(frozen.decision)
     role = _check_may_decide(approval, actor, decision)
+    evidence.check_files(approval.workload, as_actor=actor.audit_actor(role))
     built = dossier.check_current(approval)
     if documents.parsed(frozen)["dossier_sha256"] != approval.dossier_sha256 or not documents.may_sign(
         frozen, actor
@@ -168,6 +172,10 @@ def _check_may_decide(approval: Approval, actor: User, decision: Decision) -> Ro
     selectors.check_decider(approval, actor)
     role = guards.require(actor=actor, permission=Permission.DECIDE_APPROVAL, workload=approval.workload)
     transitions.step(approval.status, TRIGGERS[decision])
+    if approval.decisions.filter(account=actor).exists():
+        raise WrongState(
+            _("Ihre Entscheidung liegt bereits vor."), id="T-08", next_step=_("Bitte laden Sie die Seite neu.")
+        )
     return role
 
 

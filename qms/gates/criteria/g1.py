@@ -38,8 +38,9 @@ def all_classes(facts: Facts, policy: Policy) -> Outcome:
     done = {item.object_class for item in facts.classification.classes if _confirmed(item)}
     lacking = [item for item in ObjectClass if item not in done]
     good = "Datenklassifizierung bestätigt: 7 von 7 Objektklassen (G1-1)."
-    bad = f"Datenklassifizierung unvollständig, nicht bestätigt: {_labels(lacking)} (G1-1)."
-    value = f"{len(done)} von {len(ObjectClass)} Objektklassen"
+    bad = "Datenklassifizierung unvollständig (G1-1)."
+    rest = f", offen: {_labels(lacking)}" if lacking else ""
+    value = f"{len(done)} von {len(ObjectClass)} Objektklassen{rest}"
     return decide(not lacking, value, "7 von 7, von einer anderen Person bestätigt", good, bad)
 
 

@@ -93,7 +93,7 @@ def invite_person(*, actor: User, display_name: str, email: str) -> Invitation:
 @audited
 def invite_account(*, actor: User, person_id: UUID) -> Invitation:
     """Send a recorded person a new one-time link: for its first or for a further account. Earlier links end."""
-    person = selectors.lock_person(person_id)
+    person = selectors.lock_person(person_id, actor=actor)
     _check_other_person(
         actor, person, _("Ein weiteres Konto für Sie selbst legt eine andere Person an (SoD-07).")
     )
@@ -131,7 +131,7 @@ def accept_invitation(*, actor: HasActor, token: str, username: str, password: s
 @audited
 def register_service_account(*, actor: User, username: str, person_id: UUID) -> User:
     """Make a service account that counts as its responsible person, holds no role and cannot sign in (SoD-16)."""
-    person = selectors.lock_person(person_id)
+    person = selectors.lock_person(person_id, actor=actor)
     role = guards.require(actor=actor, permission=Permission.ASSIGN_ROLES, letters=selectors.EXECUTES)
     _check_username(username)
     # Without an address no password reset can reach it.
@@ -143,7 +143,7 @@ def register_service_account(*, actor: User, username: str, person_id: UUID) -> 
 @audited
 def deactivate_account(*, actor: User, account_id: int, reason: str) -> User:
     """Switch an account off at once; with its last personal account the person counts as inactive."""
-    account = selectors.lock_account(account_id)
+    account = selectors.lock_account(account_id, actor=actor)
     _check_other_person(actor, account.person, _("Das eigene Konto deaktiviert eine andere Person (SoD-07)."))
     role = guards.require(actor=actor, permission=Permission.ASSIGN_ROLES, letters=selectors.EXECUTES)
     if not account.is_active:
@@ -154,7 +154,7 @@ def deactivate_account(*, actor: User, account_id: int, reason: str) -> User:
 @audited
 def reactivate_account(*, actor: User, account_id: int, reason: str) -> User:
     """Switch a deactivated account on again; the roles of the person are what they were."""
-    account = selectors.lock_account(account_id)
+    account = selectors.lock_account(account_id, actor=actor)
     _check_other_person(actor, account.person, _("Das eigene Konto aktiviert eine andere Person (SoD-07)."))
     role = guards.require(actor=actor, permission=Permission.ASSIGN_ROLES, letters=selectors.EXECUTES)
     if account.is_active:

@@ -28,7 +28,7 @@ def request_role(*, actor: User, person_id: UUID, role: Role, action: RoleAction
 
     Raises SodViolation (SoD-05, -07, -08, -16), PermissionMissing (P36), WrongState or CriterionNotMet.
     """
-    subject = selectors.lock_person(person_id)
+    subject = selectors.lock_person(person_id, actor=actor)
     check_segregation(_case(actor, subject), SodAction.CHANGE_ROLES)
     if action is RoleAction.GRANT:
         _check_conflicts(subject, role)
@@ -58,7 +58,7 @@ def confirm_role(*, actor: User, request_id: UUID) -> RoleRequest:
     Who may: holders of the confirming letter of P36, or anybody with an account while there are none (decision
     0170). Raises SodViolation, PermissionMissing or WrongState.
     """
-    request = selectors.lock_request(request_id)
+    request = selectors.lock_request(request_id, actor=actor)
     subject, role, action = request.subject, Role(request.role), selectors.requested_action(request)
     check_segregation(_case(actor, subject, executor=request.requested_by_id), SodAction.CONFIRM_ROLES)
     if action is RoleAction.GRANT and request.is_open:
@@ -80,7 +80,7 @@ def confirm_role(*, actor: User, request_id: UUID) -> RoleRequest:
 @audited
 def reject_role(*, actor: User, request_id: UUID, reason: str) -> RoleRequest:
     """Reject a role request, or take back one's own; roles stay as they are."""
-    request = selectors.lock_request(request_id)
+    request = selectors.lock_request(request_id, actor=actor)
     if actor.person_id == request.requested_by_id:
         acting = guards.require(
             actor=actor, permission=Permission.ASSIGN_ROLES, letters=selectors.EXECUTES

@@ -111,7 +111,7 @@ def adjust_classification(
 
 @audited
 def confirm_classification(
-    *, actor: User, workload_id: UUID, object_classes: tuple[ObjectClass, ...]
+    *, actor: User, workload_id: UUID, object_classes: tuple[ObjectClass, ...], expected_sha256: str = ""
 ) -> Workload:
     """Confirm proposed classes, with access and retention plan, in one act by another person (P05, P07, G1-1)."""
     workload = selectors.lock(workload_id, actor=actor)
@@ -136,6 +136,10 @@ def confirm_classification(
     content.check_unchanged(workload, expected_sha256)
     if not items:
         raise WrongState(_("Es gibt nichts zu bestätigen; die vier Fragen sind noch offen."), id="G1-1")
+    if all(item.confirmed_by_id for item in items):
+        raise WrongState(
+            _("Diese Objektklassen sind bereits bestätigt."), id="G1-1", next_step=_("Bitte laden Sie die Seite neu.")
+        )
     inheritance.check_inheritance(class_values(workload), log_content(workload))
     now = clock.now()
     for item in items:

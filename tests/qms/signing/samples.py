@@ -60,7 +60,9 @@ BODY: dict[str, Any] = {
         "Energieverbrauch: keine Messung der Zielplattform",
         "Gesamtkosten über fünf Jahre: Angebot des Anbieters liegt nicht vor",
     ],
-    "notices": ["Die Zielwerte stammen aus einem Hardwaremodell, nicht aus der Software des Herstellers. (EM-08)"],
+    "notices": [
+        "Die Zielwerte stammen aus einem Hardwaremodell, nicht aus der Software des Herstellers. (EM-08)"
+    ],
     "sections": [
         {
             "number": "1",

@@ -46,7 +46,9 @@ def _statement(**changes: Any) -> ceremony.Statement:
     return ceremony.Statement(**{**fields, **changes})
 
 
-def _complete(user: User, challenge_id: UUID, response: ceremony.Response, digest: str = DIGEST) -> ceremony.SignedAct:
+def _complete(
+    user: User, challenge_id: UUID, response: ceremony.Response, digest: str = DIGEST
+) -> ceremony.SignedAct:
     with unit(actor=user):
         done = ceremony.complete(actor=user, challenge_id=challenge_id, response=response, digest=digest)
         record(AuditKind.ACT_RECORDED, actor=user.audit_actor("FG"), subject=user, refs=[done.record_sha256])
@@ -175,7 +177,9 @@ def device(person: User, monkeypatch: pytest.MonkeyPatch) -> SoftwareAuthenticat
     return made
 
 
-def _log_enrolment(user: User, device: SoftwareAuthenticator, kind: AuditKind = AuditKind.PASSKEY_ENROLLED) -> None:
+def _log_enrolment(
+    user: User, device: SoftwareAuthenticator, kind: AuditKind = AuditKind.PASSKEY_ENROLLED
+) -> None:
     facts = {
         "person": user.person.pid,
         "credential_sha256": hashlib.sha256(device.credential_id).hexdigest(),
@@ -185,7 +189,9 @@ def _log_enrolment(user: User, device: SoftwareAuthenticator, kind: AuditKind = 
         record(kind, actor=user.audit_actor(), subject=user, facts=facts)
 
 
-def _by_device(device: SoftwareAuthenticator, challenge: ceremony.Challenge, **options: Any) -> ceremony.Response:
+def _by_device(
+    device: SoftwareAuthenticator, challenge: ceremony.Challenge, **options: Any
+) -> ceremony.Response:
     act = acts.Act.from_json(canonical.loads(ActChallenge.objects.get(pk=challenge.id).act))
     assertion = device.sign(act, **options)
     parts = {
@@ -261,7 +267,9 @@ def test_password_and_code_leave_a_record_that_says_so(with_totp: User) -> None:
     assert (stored.act.method, stored.assertion, row.passkey) == (Method.PASSWORD_TOTP, None, None)
 
 
-@pytest.mark.parametrize(("password", "code"), [("falsch", None), (PASSWORD, "000000"), ("", None), (PASSWORD, " ")])
+@pytest.mark.parametrize(
+    ("password", "code"), [("falsch", None), (PASSWORD, "000000"), ("", None), (PASSWORD, " ")]
+)
 def test_both_components_are_needed(with_totp: User, password: str, code: str | None) -> None:
     challenge = ceremony.begin(actor=with_totp, session_key=SESSION, statement=_statement())
     _refused(with_totp, challenge.id, _both(password, code))

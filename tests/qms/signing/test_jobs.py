@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives import serialization
 from django.apps import apps
 from django.db import connection, transaction
 
@@ -51,8 +50,12 @@ def _confirm(user: User, who: samples.Person, number: int, made: Any) -> ceremon
     challenge = ceremony.begin(actor=user, session_key="s", statement=statement)
     response = ceremony.software_response(actor=user, challenge_id=challenge.id, session_key="s")
     with unit(actor=user):
-        done = ceremony.complete(actor=user, challenge_id=challenge.id, response=response, digest=statement.digest)
-        record(AuditKind.ACT_RECORDED, actor=user.audit_actor(who.role), subject=user, refs=[done.record_sha256])
+        done = ceremony.complete(
+            actor=user, challenge_id=challenge.id, response=response, digest=statement.digest
+        )
+        record(
+            AuditKind.ACT_RECORDED, actor=user.audit_actor(who.role), subject=user, refs=[done.record_sha256]
+        )
     return done
 
 
@@ -87,7 +90,9 @@ def request_(demo: Any, join: Callable[[str], User]) -> DocumentRequest:
         log_proof=b"c2sp.org/tlog-proof@v1\n",
         body=samples.BODY,
         fields=[
-            FieldRequest(field=person_field(number), role=who.role, meaning=who.meaning, act_record_id=act.record_id)
+            FieldRequest(
+                field=person_field(number), role=who.role, meaning=who.meaning, act_record_id=act.record_id
+            )
             for number, (who, act) in enumerate(zip(signers, done, strict=True), start=1)
         ],
         demo=True,
@@ -227,8 +232,12 @@ def test_text_without_glyph_is_refused_with_the_character(request_: DocumentRequ
     assert not Document.objects.exists()
 
 
-@pytest.mark.parametrize("changes", [{"fields": []}, {"number": "FRG-2026-0008-v1"}, {"demo": False}, {"decision_json": b"{}"}])
-def test_request_that_contradicts_the_decision_is_refused(request_: DocumentRequest, changes: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "changes", [{"fields": []}, {"number": "FRG-2026-0008-v1"}, {"demo": False}, {"decision_json": b"{}"}]
+)
+def test_request_that_contradicts_the_decision_is_refused(
+    request_: DocumentRequest, changes: dict[str, Any]
+) -> None:
     with pytest.raises(CriterionNotMet):
         services.request_document(actor=SYSTEM, request=replace(request_, **changes))
 
@@ -245,12 +254,7 @@ def test_sample_is_refused_outside_the_demo(request_: DocumentRequest, demo: Any
 def _private_bytes() -> list[bytes]:
     found = []
     for credential in samples.hierarchy().values():
-        key = credential.key
-        der = key.private_bytes(
-            serialization.Encoding.DER, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-        found.append(der[-48:])
-        numbers = key.private_numbers()
+        numbers = credential.key.private_numbers()
         secret = numbers.d if hasattr(numbers, "d") else numbers.private_value
         found.append(secret.to_bytes((secret.bit_length() + 7) // 8, "big")[:32])
     return found
@@ -267,7 +271,11 @@ def _everything_stored(folder: Path) -> bytes:
 
 
 def test_no_key_password_or_code_is_stored_or_logged(
-    request_: DocumentRequest, stored_keys: None, settings: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    request_: DocumentRequest,
+    stored_keys: None,
+    settings: Any,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     services.request_document(actor=SYSTEM, request=request_)

@@ -19,11 +19,12 @@ pytestmark = pytest.mark.needs("pango")
 _CHILD = """
 import django; django.setup()
 import hashlib
+from dataclasses import replace
 from qms.signing import render
 from tests.qms.signing import samples
 signers = samples.people(2)
 page = samples.page_input(signers, samples.decision.parse(samples.decision_bytes(signers)))
-page = samples.dataclasses.replace(page, root_sha256="ab" * 32)
+page = replace(page, root_sha256="ab" * 32)
 data = render.DocumentInput(page, samples.decision_bytes(signers), b"[]", b"proof", samples.AT)
 print(hashlib.sha256(render.render_document(data)).hexdigest())
 """

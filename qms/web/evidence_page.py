@@ -1,0 +1,167 @@
+"""The stored facts of a piece of evidence as tables: known keys get their German name, unknown ones stay as they are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as lazy
+
+from qms.approvals import body
+from qms.core import formats, store
+from qms.core.values import Metric, MetricError
+from qms.evidence.models import EvidenceItem
+
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_NAMES: Final[dict[str, Promise | str]] = {
+    "role": lazy("Art des Laufs"),
+    "source": lazy("Entstanden durch"),
+    "mode": lazy("Betriebsmodus"),
+    "tool": lazy("Werkzeug"),
+    "emulator_version": lazy("Version des Emulators"),
+    "repetitions": lazy("Wiederholungen"),
+    "iterations": lazy("Durchläufe je Wiederholung"),
+    "throughput_cv": lazy("Streuung des Durchsatzes"),
+    "failed_requests": lazy("Fehlgeschlagene Anfragen"),
+    "measured_at": lazy("gemessen am"),
+    "started_at": lazy("begonnen am"),
+    "peak_sram_bytes": lazy("Belegter Speicher auf dem Wafer"),
+    "sram_capacity_bytes": lazy("Vorhandener Speicher auf dem Wafer"),
+    "off_wafer_bytes": lazy("Verkehr außerhalb des Wafers"),
+    "unsupported_ops": lazy("Nicht unterstützte Operatoren"),
+    "calibration_note": lazy("Kalibrierung"),
+    "fingerprint": lazy("Fingerabdruck des Workloads"),
+    "model_digest": lazy("Prüfsumme des Modells"),
+    "criteria_sha256": lazy("Prüfsumme der eingefrorenen Kriterien"),
+    "result_digest": lazy("Prüfsumme des Ergebnisses"),
+    "machine_sha256": lazy("Prüfsumme der Maschinenbeschreibung"),
+    "program_digest": lazy("Prüfsumme des Programms"),
+    "environment_digest": lazy("Prüfsumme der Messumgebung"),
+    "manifest_sha256": lazy("Prüfsumme des Laufmanifests"),
+    "raw_sha256": lazy("Prüfsumme der Rohdatei"),
+    "validity": lazy("Gültigkeit des Laufs"),
+    "note": lazy("Hinweis"),
+    "hardware_gen": lazy("Hardware"),
+    "system_release": lazy("System-Release"),
+    "framework_release": lazy("Framework"),
+    "operating_model": lazy("Betriebsmodell"),
+    "profile": lazy("Plattformprofil"),
+    "profile_version": lazy("Version des Profils"),
+    "kind": lazy("Art der Plattform"),
+    "bestand": lazy("im Bestand"),
+    "development_machine": lazy("Entwicklungsrechner"),
+    "devices": lazy("Geräte"),
+    "memory_bytes": lazy("Speicher je Gerät"),
+    "topology": lazy("Verbindung"),
+    "sharding": lazy("Aufteilung"),
+    "replay.equal": lazy("Nachgerechnet, gleiches Ergebnis"),
+    "replay.digest": lazy("Prüfsumme der Nachrechnung"),
+}
+_SILENT: Final = frozenset({"type", "run_id", "metrics", "platform", "outputs", "op_coverage", "plausibility", "manifest"})
+_MODES: Final = {"RESIDENT": lazy("Gewichte liegen auf dem Wafer"), "WEIGHT_STREAMING": lazy("Gewichte werden geladen")}
+_SOURCES: Final = {"MESSBEFEHL": lazy("Messbefehl"), "IMPORT": lazy("eingereichte Datei"), "EMULATOR": lazy("Emulator")}
+
+
+@dataclass(frozen=True, slots=True)
+class FactsView:
+    """The facts of one piece of evidence; damaged: the stored file no longer has its digest."""
+
+    damaged: bool = False
+    metrics: list[dict[str, Any]] = field(default_factory=list)
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    platform: list[dict[str, Any]] = field(default_factory=list)
+    operators: list[dict[str, Any]] = field(default_factory=list)
+    manifest: list[dict[str, Any]] = field(default_factory=list)
+
+
+def facts_view(item: EvidenceItem) -> FactsView:
+    """Return the facts of a piece of evidence in tables; damaged files give an empty view that says so."""
+    try:
+        facts = item.facts()
+    except store.StoredFileError:
+        return FactsView(damaged=True)
+    replay = {f"replay.{key}": value for key, value in (facts.get("replay") or {}).items()}
+    return FactsView(
+        metrics=[_metric(row) for row in facts.get("metrics", [])],
+        outputs=[_output(row) for row in facts.get("outputs", [])],
+        rows=_rows({key: value for key, value in facts.items() if key not in _SILENT and key != "replay"} | replay),
+        platform=_rows(facts.get("platform") or {}),
+        operators=facts.get("op_coverage", []),
+        manifest=_rows(_flat(facts.get("manifest") or {})),
+    )
+
+
+def headline(item: EvidenceItem) -> dict[str, Any]:
+    """Return the few values of a piece of evidence that a reviewer compares first."""
+    found = facts_view(item)
+    wanted = {"repetitions", "iterations", "throughput_cv", "mode", "replay.equal", "unsupported_ops", "manifest_sha256"}
+    first = [row for row in found.metrics if row["metric"].key.startswith("throughput") or row["metric"].percentile == "p95"]
+    return {
+        "damaged": found.damaged,
+        "metrics": first[:3],
+        "rows": [row for row in found.rows if row["key"] in wanted],
+        "outputs": found.outputs,
+    }
+
+
+def _metric(row: dict[str, Any]) -> dict[str, Any]:
+    try:
+        metric = Metric.from_json(row)
+    except MetricError:
+        return {"name": str(row.get("key", "")), "metric": None}
+    return {"name": body.metric_name(metric), "metric": metric, "interval": formats.metric_interval(metric)}
+
+
+def _output(row: dict[str, Any]) -> dict[str, Any]:
+    numbers = ("max_abs_delta", "max_abs_reference", "rtol")
+    return {**row, **{name: formats.number(Decimal(row[name])) for name in numbers if row.get(name)}}
+
+
+def _rows(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    found = []
+    for key, value in facts.items():
+        if value in ("", None, [], {}) and key != "unsupported_ops":
+            continue
+        row: dict[str, Any] = {"key": key, "label": str(_NAMES.get(key, key))}
+        if isinstance(value, str) and _SHA256.fullmatch(value):
+            row["digest"] = value
+        else:
+            row["value"] = _words(key, value)
+        found.append(row)
+    return found
+
+
+def _words(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return _("ja") if value else _("nein")
+    if isinstance(value, int):
+        return formats.byte_size(value) if key.endswith("_bytes") else formats.number(value, 0)
+    if isinstance(value, str):
+        return _text(key, value)
+    if isinstance(value, list):
+        return ", ".join(str(item) for item in value) or _("keine")
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {item}" for name, item in value.items())
+    return str(value)
+
+
+def _text(key: str, value: str) -> str:
+    if key.endswith("_cv"):
+        return formats.percent(Decimal(value))
+    if key.endswith("_at"):
+        return formats.moment(datetime.fromisoformat(value))
+    return str({**_MODES, **_SOURCES}.get(value, value))
+
+
+def _flat(value: dict[str, Any], path: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, item in value.items():
+        name = f"{path}.{key}" if path else key
+        found |= _flat(item, name) if isinstance(item, dict) else {name: item}
+    return found

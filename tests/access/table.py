@@ -1,0 +1,422 @@
+"""The access table: every address with what each reading and each act on it needs.
+
+An address that is missing here fails `test_access`. Expected statuses are not written down one by one: they follow
+from these rows, from the permission table of the rule set (its JSON, read anew) and from the relations below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from qms.approvals.choices import Meaning
+from qms.core import clock
+from qms.gates import services as gates
+from qms.workloads.models import PlatformProfile
+from tests.access.world import PASSWORD, World
+
+ROLES: Final = {  # what each actor is by role; nobody else holds one
+    **dict.fromkeys(("fremd", "owner", "stellv", "leitung"), "WO"),
+    **{code: code for code in ("PR", "FG", "AU", "AD")},
+}
+SIGNED_IN: Final = frozenset(
+    {"ohne", "fremd", "owner", "stellv", "leitung", "PR", "FG", "AU", "AD", "super", "dienst"}
+)
+# Who may know that the workloads exist: owner, deputy and lead by personal grant (the owner's service account counts
+# as its person), PR, FG and AU through the grant of their role group.
+SEES_WORKLOAD: Final = frozenset({"owner", "stellv", "leitung", "PR", "FG", "AU", "dienst"})
+GRANTS: Final = {
+    "view": SEES_WORKLOAD,
+    "own": frozenset({"owner", "stellv", "leitung"}),
+    "run": frozenset({"owner", "stellv", "leitung"}),
+    "review": frozenset({"PR"}),
+    "decide": frozenset({"FG"}),
+    "": SIGNED_IN,  # the act concerns no workload
+}
+KNOWS_PEOPLE: Final = frozenset({"PR", "AU", "AD"})  # any letter in the row of P36
+PUBLIC, LOGIN, WORKLOAD, PEOPLE = "public", "login", "workload", "people"
+UNKNOWN: Final = UUID("01890000-0000-7000-8000-000000000000")
+INVOLVED_DECIDES: Final = {"owner": "SoD-01", "stellv": "SoD-02", "leitung": "SoD-02"}
+INVOLVED_JUDGES: Final = {"owner": "SoD-02", "stellv": "SoD-02", "leitung": "SoD-02"}
+PRODUCER_JUDGES: Final = INVOLVED_JUDGES | {"leitung": "SoD-03"}  # the lead started the runs
+CHANGING: Final = frozenset("CUSVDX")
+
+
+@dataclass(frozen=True)
+class Act:
+    """One act: the row of the permission table and the grant on the workload it needs, and its answer when allowed.
+
+    letters: the letters that carry this act; sod: actors whom segregation of duties refuses, with the rule named;
+    hidden: actors for whom the thing itself does not exist; json: the status for machines, if it is another one.
+    """
+
+    permission: str = ""
+    grant: str = ""
+    data: Callable[[World], dict[str, Any]] = lambda world: {}
+    status: int = 302
+    letters: frozenset[str] = CHANGING
+    sod: dict[str, str] = field(default_factory=dict)
+    hidden: frozenset[str] = frozenset()
+    json: int | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One address. args: of the URL; unknown: the same with a thing that does not exist; query: added to GET.
+
+    get: the status of reading for those in scope, None where there is no GET; reading: the permission a page needs
+    (refused with 403 by name); hidden: actors for whom the page does not exist although they are in scope.
+    """
+
+    name: str
+    scope: str
+    args: Callable[[World], list[Any]] = lambda world: []
+    unknown: Callable[[World], list[Any]] | None = None
+    get: int | None = 200
+    post: Act | None = None
+    query: Callable[[World], str] = lambda world: ""
+    reading: str = ""
+    read_letters: frozenset[str] = CHANGING
+    hidden: frozenset[str] = frozenset()
+    note: str = ""
+
+
+def _workload(state: str) -> Callable[[World], list[Any]]:
+    return lambda world: [world.workloads[state].pk]
+
+
+def _approval(state: str) -> Callable[[World], list[Any]]:
+    return lambda world: [world.approvals[state].pk]
+
+
+def _extra(name: str) -> Callable[[World], list[Any]]:
+    return lambda world: [world.extras[name].pk]
+
+
+def _person(actor: str) -> Callable[[World], list[Any]]:
+    return lambda world: [world.accounts[actor].person_id]
+
+
+def _account(actor: str) -> Callable[[World], list[Any]]:
+    return lambda world: [world.accounts[actor].pk]
+
+
+def _nothing(world: World) -> list[Any]:
+    return [UNKNOWN]
+
+
+def _new(world: World) -> dict[str, Any]:
+    return {"title": "Neuer Workload"}
+
+
+def _edited(world: World) -> dict[str, Any]:
+    found = world.workloads["entwurf"]
+    names = ("purpose", "business_process", "criticality", "mode", "model_text", "ai_act_risk_class")
+    return {name: getattr(found, name) for name in names} | {"title": "Anders", "deputy": str(found.deputy_id)}
+
+
+def _criteria(world: World) -> dict[str, Any]:
+    today = clock.now().date()
+    platforms = {row.key: str(row.pk) for row in PlatformProfile.objects.all()}
+    return {
+        "metric": "output_cosine",
+        "comparator": "GE",
+        "threshold": "0,999",
+        "dataset_version": "Prüfdaten 1",
+        "fallback_platform": platforms["DISKRET-4GPU"],
+        "pilot_platform": platforms["WSE-2"],
+        "pilot_start": today.isoformat(),
+        "pilot_end": (today + timedelta(days=60)).isoformat(),
+        "budget_cap_eur": "20.000",
+        "scope": "Umfang",
+        "success_measure": "Erfolg",
+        "rto_min": "240",
+        "fallback_steps": "1. Umschalten.",
+    }
+
+
+def _classes(world: World) -> dict[str, Any]:
+    found = world.workloads["entwurf"].classifications.values_list("object_class", flat=True)
+    return {"classes": list(found), "content_sha256": world.workloads["entwurf"].content_sha256}
+
+
+def _class(world: World) -> dict[str, Any]:
+    row = world.workloads["entwurf"].classifications.all()[0]
+    return {"object_class": row.object_class, "level": "K3", "flags": row.flags, "reason": "vorsichtshalber"}
+
+
+def _review(world: World) -> dict[str, Any]:
+    answers = {f"subject_{item.code}": "ZUSTIMMUNG" for item in gates.rule_set().asked_subjects()}
+    return answers | {"meaning": Meaning.REVIEWED.value}
+
+
+def _decision(world: World) -> dict[str, Any]:
+    return {"decision": "FREIGEGEBEN", "reason": "Erfüllt.", "meaning": Meaning.APPROVED.value}
+
+
+def _answers(world: World) -> dict[str, Any]:
+    return {"KF-1": ["a"], "KF-2": ["b"], "KF-3": ["a"], "KF-4": ["b"]}
+
+
+def _text(world: World) -> dict[str, Any]:
+    return {"text": "Bitte ergänzen."}
+
+
+def _platform(world: World) -> dict[str, Any]:
+    return {"platform": str(PlatformProfile.objects.get(key="WSE-2").pk)}
+
+
+def _account_form(world: World) -> dict[str, Any]:
+    return {"username": "neu", "password": PASSWORD, "password_repeat": PASSWORD}
+
+
+X, V = frozenset("X"), frozenset("V")
+P36_ACT: Final = {"letters": X}
+
+ROWS: Final[tuple[Row, ...]] = (
+    Row("start", LOGIN),
+    Row("workloads", LOGIN),
+    Row("workload_new", LOGIN, reading="P01", post=Act("P01", data=_new)),
+    Row("workload", WORKLOAD, _workload("frei"), _nothing),
+    Row("workload_edit", WORKLOAD, _workload("entwurf"), _nothing, post=Act("P01", "own", _edited)),
+    Row(
+        "workload_owner",
+        WORKLOAD,
+        _workload("entwurf"),
+        _nothing,
+        get=None,
+        post=Act("P02", "own", lambda world: {"action": "accept"}, status=409),
+        note="the owner role is already taken, which only those learn who could take it",
+    ),
+    Row("workload_data", WORKLOAD, _workload("entwurf"), _nothing, post=Act("P04", "own", _answers)),
+    Row("workload_adjust", WORKLOAD, _workload("entwurf"), _nothing, get=None, post=Act("P04", "own", _class)),
+    Row(
+        "workload_confirm",
+        WORKLOAD,
+        _workload("entwurf"),
+        _nothing,
+        post=Act("P05", "review", _classes, sod=INVOLVED_JUDGES),
+    ),
+    Row("workload_criteria", WORKLOAD, _workload("entwurf"), _nothing, post=Act("P08", "own", _criteria)),
+    Row(
+        "approval_request",
+        WORKLOAD,
+        _workload("frei"),
+        _nothing,
+        post=Act("P19", "own", lambda world: {"type": "VORFREIGABE"}),
+    ),
+    Row("approvals", LOGIN),
+    Row("approval", WORKLOAD, _approval("frei"), _nothing),
+    Row(
+        "approval_review",
+        WORKLOAD,
+        _approval("eingereicht"),
+        _nothing,
+        post=Act("P21", "review", _review, status=200, sod=PRODUCER_JUDGES, json=200),
+    ),
+    Row(
+        "approval_review_sign",
+        WORKLOAD,
+        _approval("eingereicht"),
+        _nothing,
+        get=302,
+        post=Act(data=lambda world: {"draft": "x", "challenge": str(UNKNOWN)}, json=302),
+        note="without a draft signed for this very account everybody is sent back to the review",
+    ),
+    Row(
+        "approval_decide",
+        WORKLOAD,
+        _approval("reif"),
+        _nothing,
+        post=Act("P23", "decide", _decision, sod=INVOLVED_DECIDES | {"PR": "SoD-04"}),
+    ),
+    Row(
+        "approval_decide_sign",
+        WORKLOAD,
+        lambda world: [world.approvals["reif"].pk, world.extras["record"].pk],
+        lambda world: [world.approvals["reif"].pk, UNKNOWN],
+        hidden=SEES_WORKLOAD - {"FG"},
+        post=Act(data=lambda world: {"challenge": str(UNKNOWN), "response": "{}"}, status=422, hidden=SEES_WORKLOAD - {"FG"}),
+        note="a frozen wording exists for the person who has to sign it",
+    ),
+    Row(
+        "approval_query",
+        WORKLOAD,
+        _approval("eingereicht"),
+        _nothing,
+        get=None,
+        post=Act("P21", "review", _text, sod=PRODUCER_JUDGES),
+    ),
+    Row(
+        "approval_answer",
+        WORKLOAD,
+        _approval("eingereicht"),
+        _nothing,
+        get=None,
+        post=Act("P19", "own", _text, status=409),
+        note="no question is open",
+    ),
+    Row(
+        "approval_return",
+        WORKLOAD,
+        _approval("eingereicht"),
+        _nothing,
+        get=None,
+        post=Act("P21", "review", _text, sod=PRODUCER_JUDGES),
+    ),
+    Row(
+        "approval_withdraw", WORKLOAD, _approval("eingereicht"), _nothing, get=None, post=Act("P20", "own", _text)
+    ),
+    Row(
+        "approval_document",
+        WORKLOAD,
+        _approval("frei"),
+        _nothing,
+        post=Act("P32", "view", status=409),
+        note="the seal is there: nothing to repeat",
+    ),
+    Row("approval_verification", WORKLOAD, _approval("frei"), _nothing),
+    Row("approval_gate_report", WORKLOAD, _approval("frei"), _nothing),
+    Row("evidence", WORKLOAD, _extra("evidence"), _nothing),
+    Row(
+        "evidence_review",
+        WORKLOAD,
+        _extra("evidence"),
+        _nothing,
+        get=None,
+        post=Act("P15", "review", lambda world: {"accept": "ja"}, sod={"leitung": "SoD-03"}),
+    ),
+    Row("evidence_file", WORKLOAD, _extra("evidence"), _nothing),
+    Row("audit_log", LOGIN, reading="P33", read_letters=frozenset("Rr")),
+    Row(
+        "audit_export",
+        LOGIN,
+        reading="P34",
+        post=Act("P34", data=lambda world: {"purpose": "Überwachungsaudit"}),
+    ),
+    Row("audit_export_file", LOGIN, _extra("export"), _nothing, reading="P34"),
+    Row("audit_export_progress", LOGIN, _extra("export"), _nothing, reading="P34"),
+    Row(
+        "document_status",
+        PUBLIC,
+        lambda world: [world.approvals["frei"].number],
+        lambda world: ["FRG-2000-0001-v1"],
+        query=lambda world: f"h={world.approvals['frei'].decision_sha256}",
+        note="who holds the document holds its digest",
+    ),
+    Row("health", PUBLIC),
+    Row("people_first_run", PUBLIC, lambda world: [world.extras["first_run_token"]], lambda world: ["x"]),
+    Row(
+        "people_accept",
+        PUBLIC,
+        lambda world: [world.extras["invitation_token"]],
+        lambda world: ["x"],
+        post=Act(data=_account_form),
+    ),
+    Row("people_list", PEOPLE),
+    Row(
+        "people_invite",
+        PEOPLE,
+        hidden=frozenset({"PR", "AU"}),
+        post=Act("P36", data=lambda world: {"display_name": "Person 20", "email": "p20@example.org"}, **P36_ACT),
+    ),
+    Row("people_detail", PEOPLE, _person("ohne"), _nothing),
+    Row(
+        "people_request_role",
+        PEOPLE,
+        _person("fremd"),
+        _nothing,
+        get=None,
+        post=Act(
+            "P36",
+            data=lambda world: {"role": "FG", "action": "ERTEILEN", "reason": "Aufgabe"},
+            sod={"fremd": "SoD-07"},
+            **P36_ACT,
+        ),
+    ),
+    Row(
+        "people_confirm",
+        PEOPLE,
+        _extra("role_request"),
+        _nothing,
+        get=None,
+        post=Act("P36", letters=V, sod={"AD": "SoD-07", "ohne": "SoD-07"}),
+    ),
+    Row(
+        "people_reject",
+        PEOPLE,
+        _extra("role_request"),
+        _nothing,
+        get=None,
+        post=Act("P36", data=lambda world: {"reason": "nein"}, letters=V | X, sod={"ohne": "SoD-07"}),
+    ),
+    Row(
+        "people_invite_account",
+        PEOPLE,
+        _person("fremd"),
+        _nothing,
+        get=None,
+        post=Act("P36", sod={"fremd": "SoD-07"}, **P36_ACT),
+    ),
+    Row(
+        "people_service_account",
+        PEOPLE,
+        _person("fremd"),
+        _nothing,
+        get=None,
+        post=Act("P36", data=lambda world: {"username": "dienst2"}, **P36_ACT),
+    ),
+    Row(
+        "people_deactivate",
+        PEOPLE,
+        _account("fremd"),
+        lambda world: [99999],
+        get=None,
+        post=Act("P36", data=lambda world: {"reason": "weg"}, sod={"fremd": "SoD-07"}, **P36_ACT),
+    ),
+    Row(
+        "people_reactivate",
+        PEOPLE,
+        _account("aus"),
+        lambda world: [99999],
+        get=None,
+        post=Act("P36", data=lambda world: {"reason": "da"}, **P36_ACT),
+    ),
+    Row("people_profile", LOGIN),
+    Row("pilot_baseline", WORKLOAD, _workload("frei"), _nothing, post=Act("P12", "run")),
+    Row("pilot_target", WORKLOAD, _workload("frei"), _nothing, post=Act("P13", "run", _platform)),
+    Row("run", WORKLOAD, _extra("target"), _nothing),
+    Row("run_progress", WORKLOAD, _extra("target"), _nothing),
+    Row("run_map", WORKLOAD, _extra("target"), _nothing),
+    Row(
+        "run_cancel",
+        WORKLOAD,
+        _extra("target"),
+        _nothing,
+        get=None,
+        post=Act("P13", "run", status=409),
+        note="the run has ended",
+    ),
+)
+
+ACCOUNT_PAGES: Final = frozenset({"people_demo_login", "set_language"}) | frozenset(
+    f"account_{name}"
+    for name in (
+        *("login", "logout", "inactive", "signup", "reauthenticate", "request_reauthentication_code"),
+        *("confirm_reauthentication_code", "email", "email_verification_sent", "change_password", "set_password"),
+        *("reset_password", "confirm_login_code", "confirm_email", "reset_password_from_key_done"),
+        *("reset_password_from_key", "reset_password_done"),
+    )
+) | frozenset(
+    f"mfa_{name}"
+    for name in (
+        *("index", "authenticate", "reauthenticate", "activate_totp", "deactivate_totp", "view_recovery_codes"),
+        *("generate_recovery_codes", "download_recovery_codes", "list_webauthn", "add_webauthn"),
+        *("reauthenticate_webauthn", "remove_webauthn", "edit_webauthn", "login_webauthn"),
+    )
+)
+"""Pages of the own account (allauth's, some of them wrapped): no object of this product is reached through them.
+`test_account_pages` says what each answers."""
