@@ -32,6 +32,7 @@ differ, one of these says why. How numbers are given is decision 0009; this inde
 BLOCKS: Final = (
     ("The whole", 0),
     ("Pilots and emulator", 100),
+    ("Signing", 120),
     ("Audit log", 140),
     ("Workloads, gates, approvals", 150),
     ("Jobs and operation", 160),

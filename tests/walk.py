@@ -33,7 +33,6 @@ from qms.roles.models import RoleAction, User
 from qms.roles.roles import Role
 from qms.roles.services import people, role_changes
 from qms.workloads.models import PlatformProfile, Workload
-from tests.qms.web.workload_world import URLCONF
 
 BACKEND: Final = "allauth.account.auth_backends.AuthenticationBackend"
 JSON: Final = {"accept": "application/json"}
@@ -118,7 +117,7 @@ class World:
 def house(stage: str) -> Iterator[World]:
     """Build a house up to `stage` in a transaction that is rolled back in the end."""
     with ExitStack() as stack:
-        stack.enter_context(override_settings(DEMO=True, ROOT_URLCONF=URLCONF))
+        stack.enter_context(override_settings(DEMO=True))
         stack.enter_context(steady_clock())
         block = transaction.atomic()
         block._from_testcase = True  # units open durable transactions; those of tests count as none
@@ -253,7 +252,13 @@ def screen(answer: Any) -> str:
 
 
 def assert_refused(
-    answer: Any, *, status: int, code: str, id: str, message: str, next_step: bool = True  # noqa: A002
+    answer: Any,
+    *,
+    status: int,
+    code: str,
+    id: str,
+    message: str,
+    next_step: bool = True,  # noqa: A002
 ) -> None:
     """Check the body of spec 3.5.4: exactly its keys, the sentence word by word."""
     assert answer.status_code == status, answer.content.decode()[:600]

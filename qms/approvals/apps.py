@@ -12,6 +12,8 @@ class ApprovalsConfig(AppConfig):
     label = "approvals"
 
     def ready(self) -> None:
-        """Register the triggers that repeat segregation of duties, and the parts of an audit bundle."""
+        """Register the triggers that repeat segregation of duties, the parts of a bundle, and the check of texts."""
         import_module("qms.approvals.triggers").register()
         import_module("qms.approvals.parts").register_own_parts()
+        texts = import_module("qms.approvals.texts")
+        import_module("qms.workloads.providers").add_content_hook(texts.check_content)

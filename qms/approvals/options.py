@@ -42,22 +42,34 @@ def _wafer(workload: Workload, built: BuiltDossier) -> list[str]:
     missing = _("nicht geprüft, weil es keinen Ziellauf gibt")
     budget, time = _unset(), _unset()
     if pilot:
-        budget = _("Budgetgrenze des Piloten: %(money)s") % {"money": formats.money(pilot.budget_cap_eur, decimals=0)}
-        time = _("Pilot %(start)s bis %(end)s") % {"start": formats.day(pilot.start), "end": formats.day(pilot.end)}
+        budget = _("Budgetgrenze des Piloten: %(money)s") % {
+            "money": formats.money(pilot.budget_cap_eur, decimals=0)
+        }
+        time = _("Pilot %(start)s bis %(end)s") % {
+            "start": formats.day(pilot.start),
+            "end": formats.day(pilot.end),
+        }
     return [
         _("Werte des Ziellaufs in Abschnitt 7") if target else missing,
         budget,
-        _("emulierte Werte, keine Aussage unter realen Bedingungen") if target and target.emulated else missing,
+        _("emulierte Werte, keine Aussage unter realen Bedingungen")
+        if target and target.emulated
+        else missing,
         _("nicht geprüft, weil der Portierungsaufwand in dieser Version nicht erfasst wird"),
         time,
     ]
 
 
 def _existing(workload: Workload, built: BuiltDossier) -> list[str]:
-    fallback = getattr(workload, "fallback", None)
-    measured = _("gemessene Werte in Abschnitt 7")
+    fallback, baseline = getattr(workload, "fallback", None), built.facts.baseline
+    if baseline is None:
+        benefit = _("nicht geprüft, weil es keine Vergleichsbasis gibt")
+    elif baseline.platform.development_machine:
+        benefit = _("nicht geprüft, weil die Vergleichsbasis ein Entwicklungsrechner ist")
+    else:
+        benefit = _("gemessene Werte in Abschnitt 7")
     return [
-        measured if built.facts.baseline else _("nicht geprüft, weil es keine Vergleichsbasis gibt"),
+        benefit,
         _("nicht geprüft, weil Gesamtkosten in dieser Version nicht erfasst werden"),
         _("nicht geprüft, weil Ausweichübungen in dieser Version nicht erfasst werden"),
         _("Schritte in Abschnitt 6") if fallback else _unset(),

@@ -56,7 +56,7 @@ def witnessed(check: Callable[P, T]) -> Callable[P, T]:
         except Refusal as refusal:
             if units.current() is None:
                 actor = cast("HasActor", kwargs["actor"])
-                _record_refusal(refusal, actor, check.__name__, kwargs)
+                record_refusal(refusal, actor=actor, action=check.__name__, arguments=kwargs)
             raise
 
     return run
@@ -84,13 +84,20 @@ def _unit(actor: Any, action: str, arguments: dict[str, Any]) -> Iterator[Unit]:
     except NotVisible:
         raise
     except Refusal as refusal:
-        _record_refusal(refusal, actor, action, arguments)
+        record_refusal(refusal, actor=actor, action=action, arguments=arguments)
         raise
     if opened.kinds & LEGALLY_RELEVANT:
         checkpoints.sign_after_commit()
 
 
-def _record_refusal(refusal: Refusal, actor: HasActor, action: str, arguments: dict[str, Any]) -> None:
+def record_refusal(refusal: Refusal, *, actor: HasActor, action: str, arguments: dict[str, Any]) -> None:
+    """Record a refusal in its own transaction and mark it as recorded; a second call does nothing.
+
+    For refusals that no command raised, such as those of a page that may not be read. arguments: by keyword; a model
+    or a `*_id` among them names the object.
+    """
+    if refusal.recorded or not refusal.code:
+        return
     # If the event cannot be written the answer is still the refusal (audit.md 5.5).
     try:
         with units.transaction_unit():

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from qms.audit import access, keys, pins, units, verify
 from qms.audit.actors import SYSTEM, HasActor
-from qms.audit.door import audited, unit, witnessed
+from qms.audit.door import audited, record_refusal, unit, witnessed
 from qms.audit.events import AuditKind
 from qms.audit.export import Bundle
 from qms.audit.models import Anchor, AnchorKind, AuditEvent, Checkpoint, Disclosure, Export
@@ -30,6 +30,7 @@ __all__ = [
     "finish_export",
     "hand_out_export",
     "record",
+    "record_refusal",
     "request_export",
     "retire_log_key",
     "rotate_log_key",

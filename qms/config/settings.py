@@ -51,6 +51,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "qms.web.middleware.RequestSizeMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -156,7 +157,7 @@ STORAGES = {
     },
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
-DATA_UPLOAD_MAX_MEMORY_SIZE = 12 * 2**20
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_REQUEST_BYTES = 12 * 2**20  # the second counts files too
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {

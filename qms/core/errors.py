@@ -39,6 +39,7 @@ class Refusal(QmsError):
         self.next_step = next_step
         self.code = code or self.default_code
         self.facts = facts or {}
+        self.recorded = False  # whether its event stands in the log
         self.demands = demands
 
     def body(self) -> dict[str, Any]:

@@ -40,8 +40,12 @@ def check(text: str) -> None:
     """Refuse a text with a character the fonts lack; raises GlyphMissing naming it."""
     for character in text:
         if character not in _LAYOUT_ONLY and character not in drawable():
-            name = unicodedata.name(character, f"U+{ord(character):04X}")
-            message = f"Das Zeichen „{character}“ kann im Dokument nicht dargestellt werden. ({name})"
+            code = f"U+{ord(character):04X}"
+            name = unicodedata.name(character, code)
+            shown = (
+                character if character.isprintable() else code
+            )  # a hidden one would turn this sentence around
+            message = f"Das Zeichen „{shown}“ kann im Dokument nicht dargestellt werden. ({name})"
             raise GlyphMissing(message, character)
 
 

@@ -92,7 +92,9 @@ def seal_document(ctx: JobContext) -> None:
 def _outage(error: OSError) -> str:
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return _("Die Siegelung ist nicht möglich: Der Speicherplatz reicht nicht.")
-    text = _("Die Siegelung ist nicht möglich: Dateiablage oder Zeitstempel sind nicht erreichbar (%(cause)s).")
+    text = _(
+        "Die Siegelung ist nicht möglich: Dateiablage oder Zeitstempel sind nicht erreichbar (%(cause)s)."
+    )
     return text % {"cause": error}
 
 

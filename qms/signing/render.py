@@ -121,7 +121,9 @@ def _paint(weasyprint: Any, job: _Print) -> bytes:
     return bytes(document.write_pdf(finisher=finish, **options))
 
 
-def _without_object_streams(write: Callable[..., None], output: Any, version: Any, identifier: Any, _: bool) -> None:
+def _without_object_streams(
+    write: Callable[..., None], output: Any, version: Any, identifier: Any, _: bool
+) -> None:
     write(output, version, identifier, False)
 
 

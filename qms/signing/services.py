@@ -154,7 +154,7 @@ def record_failed(*, actor: HasActor, job_id: UUID, reason: str) -> Document:
 
 def _check_request(request: DocumentRequest) -> None:
     try:
-        glyphs.check_all([request.number, request.version, request.body])
+        glyphs.check_all([request.number, request.version, request.body, _printed_names(request)])
         parsed = decision.parse(request.decision_json)
     except GlyphMissing as error:
         raise CriterionNotMet(
@@ -173,6 +173,12 @@ def _check_request(request: DocumentRequest) -> None:
         )
     if request.demo is not settings.DEMO:
         raise CriterionNotMet(_("Ein Muster gibt es nur in der Vorführung, und dort nur Muster."), id="G7-9")
+
+
+def _printed_names(request: DocumentRequest) -> list[str]:
+    """Return the names and role labels that the job will draw into the fields."""
+    acts = ActRecord.objects.filter(pk__in=[field.act_record_id for field in request.fields])
+    return [*acts.values_list("name", flat=True), *(field.role_label for field in request.fields)]
 
 
 def _record_request(actor: HasActor, document: Document) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -11,10 +12,12 @@ from zoneinfo import ZoneInfo
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
+from qms.core.hyphens import soften
 from qms.signing.acts import Authenticator, Method
 from qms.signing.request import CLOSING_FIELD, OPENING_FIELD, FieldRequest
 
 SHORT_DIGEST: Final = 16
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 FIELD_DIGEST: Final = 24
 _MEANINGS: Final = {
     "verfasst": gettext_lazy("Verfasst durch"),
@@ -82,7 +85,7 @@ def page_context(data: PageInput) -> dict[str, Any]:
         "version": data.version,
         "organisation": data.organisation,
         "title": body["title"],
-        "header": body["header"],
+        "header": [_fact(row) for row in body["header"]],
         "board_sentence": body["board_sentence"],
         "figures": body["figures"][:3],
         "not_checked": body["not_checked"],
@@ -202,14 +205,20 @@ def _field_views(requests: tuple[FieldRequest, ...]) -> Iterator[dict[str, str]]
         yield {"name": CLOSING_FIELD, "label": _("Abschlusssiegel der Organisation"), "hint": ""}
 
 
+def _cell(text: str, numeric: bool) -> dict[str, Any]:
+    return {"text": text if numeric else soften(text), "numeric": numeric}
+
+
+def _fact(row: Sequence[str]) -> dict[str, Any]:
+    label, value = row
+    return {"label": soften(label), "value": value, "digest": bool(_DIGEST.fullmatch(value))}
+
+
 def _block(block: dict[str, Any]) -> dict[str, Any]:
     if block["kind"] == "table":
         numeric = set(block.get("numeric", []))
-        head = [{"text": text, "numeric": index in numeric} for index, text in enumerate(block["head"])]
-        rows = [
-            [{"text": text, "numeric": index in numeric} for index, text in enumerate(row)]
-            for row in block["rows"]
-        ]
+        head = [_cell(text, index in numeric) for index, text in enumerate(block["head"])]
+        rows = [[_cell(text, index in numeric) for index, text in enumerate(row)] for row in block["rows"]]
         return {
             "kind": "table",
             "caption": block.get("caption", ""),
@@ -217,6 +226,8 @@ def _block(block: dict[str, Any]) -> dict[str, Any]:
             "rows": rows,
             "widths": block.get("widths", []),
         }
+    if block["kind"] == "facts":
+        return {"kind": "facts", "rows": [_fact(row) for row in block["rows"]]}
     if block["kind"] == "list":
         return {"kind": "list", "items_list": block["items"]}  # a template reads `.items` as a method of dict
     if block["kind"] == "qr":

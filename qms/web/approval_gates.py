@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 from uuid import UUID
 
 from qms.approvals.choices import ApprovalType
@@ -12,10 +12,12 @@ from qms.core.values import Assurance, Axes, Origin, Provenance
 from qms.evidence.models import EvidenceItem
 from qms.gates import sentences
 from qms.gates import services as gates
-from qms.gates.choices import CriterionResult, GateState
+from qms.gates.choices import CriterionResult, Due, GateState
 from qms.gates.engine import CriterionReport, GateReport
 from qms.gates.rule_sets import RuleSet
 from qms.web.workload_criteria_view import CriterionView, view
+
+_LATER: Final = frozenset({Due.SIGNATURE, Due.AFTER_DECISION})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,10 @@ class GateView:
 
 @dataclass(frozen=True, slots=True)
 class Checklist:
-    """The gate checklist: what is open first, then each gate; and what the rule-set version cannot judge."""
+    """The gate checklist: what is open first, then each gate; and what the rule-set version cannot judge.
+
+    later: criteria that only the signature or the seal can fulfil; they are neither open nor counted.
+    """
 
     open: list[CriterionView]
     gates: list[GateView]
@@ -44,18 +49,24 @@ class Checklist:
     checked: int
     total: int
     rule_set: str
+    later: list[CriterionView] = field(default_factory=list)
 
 
 def checklist(report: GateReport, workload_id: UUID) -> Checklist:
     """Return the gates of a report, open criteria first."""
     views = [(item, view(item, workload_id)) for item in report.criteria]
-    shown = [(item, found) for item, found in views if item.result is not CriterionResult.NOT_APPLICABLE]
+    later = [found for item, found in views if item.blocks and item.row.due in _LATER]
+    shown = [
+        (item, found)
+        for item, found in views
+        if item.result is not CriterionResult.NOT_APPLICABLE and found not in later
+    ]
     rules = gates.rule_set()
     rows = []
     for gate in report.gates:
         own = [(item, found) for item, found in shown if item.row.gate == gate]
         met = sum(1 for item, _found in own if not item.blocks)
-        state = report.state(gate)
+        state = GateState.MET if own and met == len(own) else report.state(gate)
         found = _gate(gate, rules, state, met, [one for _item, one in own])
         rows.append(replace(found, sentence=sentences.open_sentence(report, gate)))
     met = sum(1 for item, _found in shown if not item.blocks)
@@ -69,6 +80,7 @@ def checklist(report: GateReport, workload_id: UUID) -> Checklist:
         checked=report.checked,
         total=report.total,
         rule_set=report.rule_set,
+        later=later,
     )
 
 

@@ -24,7 +24,7 @@ from qms.gates.rule_sets import RuleSet
 from qms.roles.models import Person, User
 from qms.roles.roles import Role
 from qms.signing import selectors as signing
-from qms.signing.acts import Method
+from qms.signing.acts import Authenticator, Method
 from qms.signing.view import method_label
 from qms.web import approval_gates, approval_runs, workload_changes
 from qms.workloads.models import Workload
@@ -127,12 +127,15 @@ def acts(approval: Approval) -> list[dict[str, Any]]:
     """Return the signed acts in order: the review and each decision, with how they were confirmed."""
     rules = gates.rule_set()
     names = {subject.code: subject.name for subject in rules.subjects}
-    votes = approval.votes.filter(reset_at__isnull=True).select_related("act")
+    votes = approval.votes.filter(reset_at__isnull=True).select_related("act__passkey")
     found = [
         _act(rules, vote, [{"subject": names.get(row["subject"], row["subject"]), "value": row["value"]} for row in vote.subjects])
         for vote in votes
     ]
-    return found + [_act(rules, row, []) | {"value": row.decision} for row in approval.decisions.select_related("act")]
+    decided = approval.decisions.select_related("act__passkey", "record")
+    return found + [
+        _act(rules, row, []) | {"value": row.decision, "alternative": row.record.alternative} for row in decided
+    ]
 
 
 def history(approval: Approval) -> list[dict[str, Any]]:
@@ -240,14 +243,16 @@ def _facts(approval: Approval) -> list[dict[str, Any]]:
 
 
 def _act(rules: RuleSet, row: Any, subjects: list[dict[str, str]]) -> dict[str, Any]:
-    method = Method(row.act.method)
+    label = method_label(Method(row.act.method))
+    if row.act.passkey is not None and row.act.passkey.kind == Authenticator.SOFTWARE.value:
+        label = _("%(label)s – Muster: Software-Authenticator") % {"label": label}
     return {
         "name": row.act.name,
         "role": rules.role_name(Role(row.role)),
         "meaning": Meaning(row.meaning).label,
         "at": row.created_at,
         "reason": row.reason,
-        "label": method_label(method),
+        "label": label,
         "value": getattr(row, "value", ""),
         "subjects": subjects,
     }

@@ -180,10 +180,9 @@ def gate_report(request: HttpRequest, approval_id: UUID) -> HttpResponse:
 
 def approval_crumbs(found: Approval) -> list[dict[str, str]]:
     """Return the path to the page of a request or Freigabe."""
-    label = f"{found.workload.title} · {found.number}"
     return [
         {"label": _("Freigaben"), "url": reverse("approvals")},
-        {"label": label, "url": reverse("approval", args=[found.pk])},
+        {"label": found.workload.title, "url": reverse("approval", args=[found.pk])},
     ]
 
 

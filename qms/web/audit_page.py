@@ -20,6 +20,7 @@ from qms.evidence.models import EvidenceItem
 from qms.roles import guards, matrix
 from qms.roles.models import Person, User
 from qms.roles.permissions import Permission
+from qms.roles.roles import Role
 from qms.signing.models import Document
 from qms.workloads.models import Workload
 
@@ -106,6 +107,7 @@ def rows(found: list[Entry]) -> list[dict[str, Any]]:
         {
             "entry": entry,
             "who": known.get(entry.pid, _("System")),
+            "role": role_name(entry.role),
             "object": f"{type_name(entry.obj_type)} {_short(entry.obj_id)}",
             "filter": f"{entry.obj_type}:{entry.obj_id}",
             "url": reverse(_PAGES[entry.obj_type], args=[entry.obj_id]) if entry.obj_type in _PAGES else "",
@@ -119,6 +121,11 @@ def rows(found: list[Entry]) -> list[dict[str, Any]]:
 def names(pids: Iterable[str]) -> dict[str, str]:
     """Return the names of people by the id the log knows them by."""
     return dict(Person.objects.filter(pid__in=set(pids)).values_list("pid", "display_name"))
+
+
+def role_name(code: str) -> str:
+    """Return what an acting role is called; the system has none."""
+    return str(Role(code).label) if code in set(Role) else ""
 
 
 def type_name(kind: str) -> str:

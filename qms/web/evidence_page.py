@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -16,6 +17,8 @@ from qms.approvals import body
 from qms.core import formats, store
 from qms.core.values import Metric, MetricError
 from qms.evidence.models import EvidenceItem
+from qms.web.templatetags.status_table import STATUS
+from qms.workloads.choices import PlatformKind
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _NAMES: Final[dict[str, Promise | str]] = {
@@ -64,6 +67,7 @@ _NAMES: Final[dict[str, Promise | str]] = {
 }
 _SILENT: Final = frozenset({"type", "run_id", "metrics", "platform", "outputs", "op_coverage", "plausibility", "manifest"})
 _MODES: Final = {"RESIDENT": lazy("Gewichte liegen auf dem Wafer"), "WEIGHT_STREAMING": lazy("Gewichte werden geladen")}
+_ROLES: Final = {"ZIEL": lazy("Ziellauf"), "BASELINE": lazy("Vergleichsbasis")}
 _SOURCES: Final = {"MESSBEFEHL": lazy("Messbefehl"), "IMPORT": lazy("eingereichte Datei"), "EMULATOR": lazy("Emulator")}
 
 
@@ -134,7 +138,7 @@ def _rows(facts: dict[str, Any]) -> list[dict[str, Any]]:
         else:
             row["value"] = _words(key, value)
         found.append(row)
-    return found
+    return sorted(found, key=lambda one: "digest" in one)
 
 
 def _words(key: str, value: Any) -> str:
@@ -156,7 +160,14 @@ def _text(key: str, value: str) -> str:
         return formats.percent(Decimal(value))
     if key.endswith("_at"):
         return formats.moment(datetime.fromisoformat(value))
-    return str({**_MODES, **_SOURCES}.get(value, value))
+    known: dict[str, Mapping[str, object]] = {
+        "mode": _MODES,
+        "source": _SOURCES,
+        "role": _ROLES,
+        "kind": {kind.value: kind.label for kind in PlatformKind},
+        "validity": {code: STATUS[code][0] for code in ("GUELTIG", "UNGUELTIG", "AUSSERHALB_KALIBRIERUNG")},
+    }
+    return str(known.get(key, {}).get(value, value))
 
 
 def _flat(value: dict[str, Any], path: str = "") -> dict[str, Any]:

@@ -21,7 +21,7 @@ FAILED_STATUS = 503
 @never_cache
 @require_GET
 def health(request: HttpRequest) -> HttpResponse:
-    """Answer programs with {"status": "ok"} or "failed" (503), people with a page; details need P39."""
+    """Answer programs with {"status": "ok"} or "failed" (503), signed-in people with a page; details need P39."""
     signed_in = request.user.is_authenticated
     details = signed_in and guards.may(actor=account(request), permission=Permission.CONFIGURE_SYSTEM)
     results = checks.run(mandatory_only=not details)
@@ -29,7 +29,7 @@ def health(request: HttpRequest) -> HttpResponse:
     status = 200 if fit else FAILED_STATUS
     if signed_in and "text/html" in request.headers.get("Accept", ""):
         context = {"fit": fit, "details": details, "results": _sorted(results), "crumbs": []}
-        return render(request, "status/health.html", context, status=status)
+        return render(request, "status/health.html", context)
     body: dict[str, Any] = {"status": "ok" if fit else "failed"}
     if details:
         body["checks"] = [

@@ -17,6 +17,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
 from qms.roles import accounts, selectors, services
@@ -33,6 +34,14 @@ class Login(LoginView):
         context["public_url"] = "" if _came_by_public_url(self.request) else settings.PUBLIC.url
         context["demo_logins"] = selectors.demo_logins() if settings.DEMO else []
         return context
+
+    def get_form(self, form_class: Any = None) -> Any:
+        """Ask by the words that the other pages use."""
+        form = super().get_form(form_class)
+        form.fields["login"].label = _("Benutzername oder E-Mail-Adresse")
+        for name in ("login", "password"):
+            form.fields[name].widget.attrs.pop("placeholder", None)
+        return form
 
 
 class SecondFactor(AuthenticateView):

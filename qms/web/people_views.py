@@ -156,7 +156,7 @@ def confirm(request: HttpRequest, request_id: UUID) -> HttpResponse:
     """Confirm a role request as the second person."""
     made = services.confirm_role(actor=account(request), request_id=request_id)
     messages.success(request, _("Bestätigt. Die Änderung gilt ab sofort."))
-    return done(request, made, reverse("people_list"))
+    return done(request, made, _next_to_confirm(request))
 
 
 @require_POST
@@ -166,7 +166,7 @@ def reject(request: HttpRequest, request_id: UUID) -> HttpResponse:
     reason = request.POST.get("reason", "")[:1000]
     made = services.reject_role(actor=account(request), request_id=request_id, reason=reason)
     messages.success(request, _("Der Antrag ist abgelehnt. Die Rollen bleiben, wie sie sind."))
-    return done(request, made, reverse("people_list"))
+    return done(request, made, _next_to_confirm(request))
 
 
 @require_POST
@@ -255,6 +255,12 @@ def _reads(actor: User) -> bool:
     return _has_letter(actor, matrix.ALL_LETTERS)
 
 
+def _next_to_confirm(request: HttpRequest) -> str:
+    """The list of people; the start page for somebody who sees it no longer, as the first days end with this."""
+    seen = selectors.is_bootstrap() or _reads(account(request))
+    return reverse("people_list" if seen else "start")
+
+
 def _executes(actor: User) -> bool:
     return _has_letter(actor, selectors.EXECUTES)
 
@@ -269,11 +275,10 @@ def _has_letter(actor: User, letters: matrix.Letters) -> bool:
 
 def _tell_link(request: HttpRequest, invitation: Invitation) -> None:
     """Say that the mail is on its way; without a mail server show the link, which has to be handed over then."""
-    messages.success(request, _("Die Einladung ist unterwegs. Der Link gilt 7 Tage und einmal."))
-    if settings.EMAIL_BACKEND.endswith(("console.EmailBackend", "dummy.EmailBackend")):
-        url = links.public_url("people_accept", links.invitation_token(invitation.pk))
-        messages.warning(
-            request,
-            _("Es ist kein Mailserver eingerichtet. Geben Sie diesen Link persönlich weiter: %(url)s")
-            % {"url": url},
-        )
+    if not settings.EMAIL_BACKEND.endswith(("console.EmailBackend", "dummy.EmailBackend")):
+        messages.success(request, _("Die Einladung ist unterwegs. Der Link gilt 7 Tage und einmal."))
+        return
+    url = links.public_url("people_accept", links.invitation_token(invitation.pk))
+    text = _("Es ist kein Mailserver eingerichtet. Geben Sie diesen Link persönlich weiter: %(url)s")
+    messages.success(request, _("Die Einladung ist angelegt. Der Link gilt 7 Tage und einmal."))
+    messages.warning(request, text % {"url": url})

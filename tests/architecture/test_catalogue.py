@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import allauth
+import pytest
 from django.utils.translation import gettext, ngettext, override, trans_real
 
 from qms.core import catalogues
@@ -29,6 +30,34 @@ GERMAN_LEFT = re.compile(
 )
 # Words of the rule language and names of files, which are the same in every language.
 SAME_IN_ENGLISH = {"UND", "ODER"}
+
+# One word per thing (style.md G): where the German term stands, the English one stands too.
+GLOSSARY = {
+    "Abbruchkriteri": "abort criteri",
+    "Absicherung": "assurance",
+    "Audit-Protokoll": "audit log",
+    "Ausweichpfad": "fallback path",
+    "Freigabe": "approv",
+    "Freigeber": "approver",
+    "Funktionstrennung": "segregation of duties",
+    "Kontrollpunkt": "checkpoint",
+    "Mitzeichnung": "vote",
+    "Nachweis": "evidence",
+    "Objektklasse": "object class",
+    "Prüfer": "reviewer",
+    "Prüfsumme": "digest",
+    "Qualitätsziel": "quality target",
+    "Regelwerk": "rule set",
+    "Siegel ausstehend": "seal pending",
+    "Vergleichsbasis": "baseline",
+    "Vorfreigabe": "preliminary approval",
+    "Workload": "workload",
+    "Ziellauf": "target run",
+    "antragstellende Person": "requester",
+    "entscheidungsreif": "ready for decision",
+    "veraltet": "outdated",
+    "wirksam": "in force",
+}
 
 
 @functools.cache
@@ -101,6 +130,17 @@ def test_no_german_is_left_in_the_english_catalogue():
         if (found := GERMAN_LEFT.search(text)) and found[0] not in SAME_IN_ENGLISH
     ]
     assert left == []
+
+
+@pytest.mark.parametrize("german", sorted(GLOSSARY))
+def test_english_uses_the_word_of_the_glossary(german):
+    wrong = [
+        (source_text, text)
+        for entry in entries(english())
+        for source_text, text in pairs(entry)
+        if german in source_text and GLOSSARY[german] not in text.lower()
+    ]
+    assert wrong == []
 
 
 def test_english_promises_no_more_than_german():

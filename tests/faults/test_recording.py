@@ -55,7 +55,10 @@ def test_unparsable_abort_rule_is_marked_at_its_place(world: World) -> None:
 def test_command_names_rule_line_and_column(world: World) -> None:
     bad = criteria.AbortRuleData(AbortCategory.LATENCY, "WENN")
     data = replace(demo.criteria_data(world.user("pl01").person), abort_rules=(bad,))
-    with nothing_but("GATE_NICHT_ERFUELLT", id="G0-7", rule=1, line=1), pytest.raises(CriterionNotMet) as found:
+    with (
+        nothing_but("GATE_NICHT_ERFUELLT", id="G0-7", rule=1, line=1),
+        pytest.raises(CriterionNotMet) as found,
+    ):
         criteria.set_criteria(
             actor=world.user("wo01"), workload_id=world.workload_id, data=data, expected_sha256=""
         )
@@ -65,7 +68,8 @@ def test_command_names_rule_line_and_column(world: World) -> None:
 @pytest.mark.parametrize("name", ["workload_edit", "workload_data", "workload_criteria"])
 def test_form_opened_on_other_content_is_refused(world: World, name: str) -> None:
     data = {
-        "workload_edit": stored(world) | {"purpose": "Ganz etwas anderes, und zwar ausführlich genug beschrieben, damit es gilt."},
+        "workload_edit": stored(world)
+        | {"purpose": "Ganz etwas anderes, und zwar ausführlich genug beschrieben, damit es gilt."},
         "workload_data": dict(ANSWERS),
         "workload_criteria": criteria_post(),
     }[name] | {"content_sha256": "0" * 64}
@@ -121,7 +125,10 @@ def test_owner_confirms_no_class(world: World) -> None:
 
 
 def test_confirming_twice_leaves_one_event(world: World) -> None:
-    url, every = address("workload_confirm", world.workload_id), {"classes": [row.value for row in ObjectClass]}
+    url, every = (
+        address("workload_confirm", world.workload_id),
+        {"classes": [row.value for row in ObjectClass]},
+    )
     assert world.browser("pr01").post(url, every).status_code == 302
     with nothing_but("AENDERUNG_VERWEIGERT"):
         answer = world.browser("pr01").post(url, every, headers=JSON)
@@ -133,7 +140,9 @@ def test_weights_below_their_training_data_are_refused(world: World) -> None:
     assert world.browser("wo01").post(address("workload_adjust", world.workload_id), lower).status_code == 302
     data = {"classes": [row.value for row in ObjectClass]}
     with nothing_but("GATE_NICHT_ERFUELLT", id="G1-2"):
-        answer = world.browser("pr01").post(address("workload_confirm", world.workload_id), data, headers=JSON)
+        answer = world.browser("pr01").post(
+            address("workload_confirm", world.workload_id), data, headers=JSON
+        )
     assert answer.status_code == 422
     assert answer.json()["criterion"] == "G1-2"
     assert answer.json()["message_de"].endswith(".")

@@ -156,7 +156,10 @@ def test_content_changed_after_the_review_is_not_decided(world: World) -> None:
     )
     assert not DecisionRecord.objects.exists()
     page = screen(world.browser("fg01").get(address("approval", world.approval_id)))
-    assert "Der Inhalt hat sich geändert, seit der Antrag geprüft wurde. Eine Entscheidung ist nicht möglich." in page
+    assert (
+        "Der Inhalt hat sich geändert, seit der Antrag geprüft wurde. Eine Entscheidung ist nicht möglich."
+        in page
+    )
 
 
 def test_content_changed_between_wording_and_signature_is_refused(world: World) -> None:
@@ -277,7 +280,9 @@ def test_decision_without_a_reason_is_refused(world: World) -> None:
     review(world)
     page = world.browser("fg01").post(address("approval_decide", world.approval_id), decision_post(reason=""))
     assert page.status_code == 422
-    assert "Bitte begründen Sie die Entscheidung; die Begründung steht im signierten Dokument." in screen(page)
+    assert "Bitte begründen Sie die Entscheidung; die Begründung steht im signierten Dokument." in screen(
+        page
+    )
     assert not DecisionRecord.objects.exists()
 
 

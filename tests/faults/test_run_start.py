@@ -10,7 +10,17 @@ from qms.core import jobs
 from qms.core.ids import uuid7
 from qms.core.jobs import JobFailed
 from qms.core.models import Job
-from tests.walk import JSON, World, address, assert_refused, both_ways, kinds_since, log_size, nothing_but, platform
+from tests.walk import (
+    JSON,
+    World,
+    address,
+    assert_refused,
+    both_ways,
+    kinds_since,
+    log_size,
+    nothing_but,
+    platform,
+)
 
 STAGE = "classified"
 TWICE = "Für diesen Workload läuft bereits ein Lauf dieser Art (T-11)."
@@ -84,7 +94,9 @@ def test_workload_that_a_person_may_not_see_does_not_exist_for_it(world: World) 
     with nothing_but(""):
         answer = world.browser("ad01").post(url, {"start": "1"}, headers=JSON)
     assert answer.status_code == 404
-    unknown = world.browser("ad01").post(url.replace(str(world.workload_id), str(uuid7())), {"start": "1"}, headers=JSON)
+    unknown = world.browser("ad01").post(
+        url.replace(str(world.workload_id), str(uuid7())), {"start": "1"}, headers=JSON
+    )
     assert unknown.json() == answer.json()
 
 

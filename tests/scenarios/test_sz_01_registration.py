@@ -16,7 +16,10 @@ pytestmark = pytest.mark.django_db
 def draft(world: World) -> Workload:
     """Fill in every mandatory field as a draft; only the owner role is still open."""
     owner = world.browser("wo01")
-    fields = FIELDS | {"title": "Ausschussprognose – Inferenz MLP", "deputy": str(world.user("wo02").person_id)}
+    fields = FIELDS | {
+        "title": "Ausschussprognose – Inferenz MLP",
+        "deputy": str(world.user("wo02").person_id),
+    }
     assert owner.post("/workloads/neu/", fields | {"save": "1"}).status_code == 302
     made = Workload.objects.get()
     assert owner.post(address("workload_data", made.pk), ANSWERS).status_code == 302
@@ -29,7 +32,9 @@ def draft(world: World) -> Workload:
 def test_SZ_01_1_complete_fields_and_an_accepted_owner_turn_G0_green(world: World) -> None:
     made = draft(world)
     with recorded("OWNER_ANGENOMMEN", "GATE_ERFUELLT"):
-        answer = world.browser("wo01").post(address("workload_owner", made.pk), {"action": "accept"}, follow=True)
+        answer = world.browser("wo01").post(
+            address("workload_owner", made.pk), {"action": "accept"}, follow=True
+        )
     assert answer.status_code == 200
     assert "Pflichtangaben vollständig (G0)." in screen(answer)
     made.refresh_from_db()

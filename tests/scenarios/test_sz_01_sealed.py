@@ -8,7 +8,6 @@ import subprocess
 import sys
 import unicodedata
 import zipfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +40,7 @@ class Sealed:
 
 
 @pytest.fixture(scope="module")
-def sealed(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sealed]:
+def sealed(world: World, tmp_path_factory: pytest.TempPathFactory) -> Sealed:
     require_system("pango", "pdfsig")
     page, browser = address("approval", world.approval_id), world.browser("wo01")
     before, size = screen(browser.get(page)), log_size()
@@ -52,11 +51,11 @@ def sealed(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     assert (answer.status_code, answer["Content-Type"]) == (200, "application/pdf")
     path = tmp_path_factory.mktemp("pdf") / "freigabe.pdf"
     path.write_bytes(answer.content)
-    yield Sealed(before, was_in_force, kinds, answer.content, _text(path), _text(path, "-l", "1"))
+    return Sealed(before, was_in_force, kinds, answer.content, _text(path), _text(path, "-l", "1"))
 
 
 def _text(path: Path, *options: str) -> str:
-    command = ["pdftotext", "-layout", *options, str(path), "-"]
+    command = ["pdftotext", *options, str(path), "-"]
     found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return re.sub(r"\s+", " ", unicodedata.normalize("NFKC", found).replace("\u00ad", ""))
 
@@ -81,7 +80,13 @@ def test_SZ_01_10_document_says_what_it_rests_on(world: World, sealed: Sealed) -
     assert "Kein Vergleichsfaktor" in sealed.first_page
 
 
-BLOCKS = ("Vergleich mit der Vergleichsbasis", "Portierungsaufwand", "Auslastung und Break-even", "Wiederanlauf", "Gesamtkosten")
+BLOCKS = (
+    "Vergleich mit der Vergleichsbasis",
+    "Portierungsaufwand",
+    "Auslastung und Break-even",
+    "Wiederanlauf",
+    "Gesamtkosten",
+)
 
 
 def test_SZ_01_10_five_blocks_and_three_options_are_there(world: World, sealed: Sealed) -> None:
@@ -140,7 +145,14 @@ def test_SZ_01_13_bundle_is_checked_by_the_script_alone(world: World, sealed: Se
     lines = next(folder.rglob("events.jsonl")).read_text(encoding="utf-8")
     assert uid in lines
     result = subprocess.run(
-        [sys.executable, "-I", str(next(folder.rglob("pruefen.py"))), str(folder), "--schluessel", checkpoints.vkey()],
+        [
+            sys.executable,
+            "-I",
+            str(next(folder.rglob("pruefen.py"))),
+            str(folder),
+            "--schluessel",
+            checkpoints.vkey(),
+        ],
         capture_output=True,
         text=True,
         check=False,

@@ -14,9 +14,7 @@ from qms.workloads.services.registration import WorkloadData
 from tests.walk import JSON, World, address, assert_refused, nothing_but, screen
 
 STAGE = "house"
-SENTENCE = (
-    "Einreichen nicht möglich: Es fehlt eine verantwortliche Person, die die Owner-Rolle angenommen hat (G0-1)."
-)
+SENTENCE = "Einreichen nicht möglich: Es fehlt eine verantwortliche Person, die die Owner-Rolle angenommen hat (G0-1)."
 REQUEST = {"type": "VORFREIGABE"}
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +34,9 @@ def workload(world: World) -> Workload:
         ai_act_risk_class="MINIMAL",
     )
     made = registration.register_workload(actor=lead, data=data)
-    answers = {key: frozenset({code}) for key, code in (("KF-1", "a"), ("KF-2", "b"), ("KF-3", "a"), ("KF-4", "a"))}
+    answers = {
+        key: frozenset({code}) for key, code in (("KF-1", "a"), ("KF-2", "b"), ("KF-3", "a"), ("KF-4", "a"))
+    }
     classification.answer_questions(
         actor=lead, workload_id=made.pk, answers=answers, location=LocationData(), expected_sha256=""
     )

@@ -34,9 +34,7 @@ def ready(world: World) -> Approval:
 
 def refused_decision(world: World, ready: Approval, name: str, rule: str, message: str) -> None:
     url = address("approval_decide", ready.pk)
-    both_ways(
-        world, name, url, decision_post(), event="SOD_VERLETZUNG", status=403, id=rule, message=message
-    )
+    both_ways(world, name, url, decision_post(), event="SOD_VERLETZUNG", status=403, id=rule, message=message)
     ready.refresh_from_db()
     assert ready.status == "ENTSCHEIDUNGSREIF"
     assert not DecisionRecord.objects.exists()

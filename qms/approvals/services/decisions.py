@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from qms.approvals import documents, dossier, mails, rules, selectors, transitions
+from qms.approvals import documents, dossier, mails, rules, selectors, texts, transitions
 from qms.approvals.choices import ApprovalStatus, ApprovalType, Decision, SignatureMethod
 from qms.approvals.documents import Wording
 from qms.approvals.mails import Occasion
@@ -51,6 +51,7 @@ def prepare_decision(*, actor: User, approval_id: UUID, wording: Wording) -> Dec
     rules.check_decision(
         wording.decision, reason=wording.reason, meaning=wording.meaning, alternative=wording.alternative
     )
+    texts.check_printable(wording.reason, wording.alternative, actor.person.display_name)
     now = clock.now()
     if wording.decision is Decision.APPROVE:
         facts = documents.decision_facts(approval, built, actor=actor, at=now)

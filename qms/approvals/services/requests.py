@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from qms.approvals import dossier, mails, rules, selectors, transitions
+from qms.approvals import dossier, mails, rules, selectors, texts, transitions
 from qms.approvals.choices import ApprovalType
 from qms.approvals.mails import Occasion
 from qms.approvals.models import UNDECIDED, Approval, Question, Vote
@@ -200,3 +200,4 @@ def _record_red_gates(approval: Approval, built: dossier.BuiltDossier, actor: Us
 def _need(text: str, message: str) -> None:
     if not text.strip():
         raise CriterionNotMet(message)
+    texts.check_printable(text)

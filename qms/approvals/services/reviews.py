@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from qms.approvals import dossier, mails, rules, selectors, transitions
+from qms.approvals import dossier, mails, rules, selectors, texts, transitions
 from qms.approvals.choices import Meaning, VoteValue
 from qms.approvals.dossier import BuiltDossier
 from qms.approvals.mails import Occasion
@@ -81,6 +81,7 @@ def prepare_review(
     evidence_services.check_files(approval.workload, as_actor=actor.audit_actor())
     review = Review(answers, meaning, reason, compared_with, built.facts.now, built.sha256)
     _check_answers(review)
+    texts.check_printable(reason, compared_with, actor.person.display_name)
     rules.check_meaning(meaning, [Meaning.REVIEWED])
     return review
 

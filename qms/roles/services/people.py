@@ -13,6 +13,7 @@ from qms.audit.actors import Actor, HasActor
 from qms.audit.events import AuditKind
 from qms.audit.services import audited, record
 from qms.core import clock, tasks
+from qms.core.characters import first_hidden
 from qms.core.errors import CriterionNotMet, SodViolation, WrongState
 from qms.core.ids import uuid7
 from qms.roles import guards, links, selectors
@@ -60,6 +61,7 @@ def create_first_administrator(
     link = FirstRunLink.objects.select_for_update().get(pk=link.pk)
     _check_no_administrator()
     _check_open(used=link.used_at is not None, expired=link.expires_at <= clock.now())
+    _check_name(display_name)
     person = Person.objects.create(display_name=display_name, email=email)
     account = _create_account(person, username=username, password=password)
     assignment = RoleAssignment.objects.create(person=person, role=Role.ADMINISTRATOR.value)
@@ -85,6 +87,7 @@ def invite_person(*, actor: User, display_name: str, email: str) -> Invitation:
             id=_P36,
             next_step=_("Laden Sie die vorhandene Person zu einem weiteren Konto ein."),
         )
+    _check_name(display_name)
     person = Person.objects.create(display_name=display_name, email=email)
     _record_person(person, actor.audit_actor(role))
     return _invite(person, actor, role)
@@ -206,6 +209,14 @@ def _create_account(person: Person, *, username: str, password: str) -> User:
             " ".join(error.messages), id=_P36, next_step=_("Wählen Sie ein anderes Passwort.")
         ) from error
     return User.objects.create_user(username, person=person, password=password)
+
+
+def _check_name(display_name: str) -> None:
+    """Refuse a name with hidden characters: it stands on pages, in mails and beside signatures."""
+    hidden = first_hidden(display_name)
+    if hidden:
+        message = _("Der Name enthält das unsichtbare Zeichen %(code)s.") % {"code": hidden}
+        raise CriterionNotMet(message, id=_P36, next_step=_("Geben Sie den Namen ohne dieses Zeichen ein."))
 
 
 def _record_person(person: Person, actor: Actor) -> None:

@@ -26,7 +26,7 @@ from qms.signing import jobs as signing_jobs
 from qms.signing.acts import DigestName
 from qms.signing.ca import Purpose
 from qms.signing.errors import KeyFileError, KeySealBroken, RenderFailed, StaleBase
-from qms.signing.models import Certificate, Document, DocumentState, SigningKey
+from qms.signing.models import ActRecord, Certificate, Document, DocumentState, SigningKey
 from qms.signing.request import DocumentKind, DocumentRequest, FieldRequest, person_field
 from tests.qms.signing import samples
 from tests.qms.signing.conftest import PASSWORD
@@ -230,6 +230,14 @@ def test_text_without_glyph_is_refused_with_the_character(request_: DocumentRequ
         services.request_document(actor=SYSTEM, request=replace(request_, body=body))
     assert "🙂" in caught.value.next_step
     assert not Document.objects.exists()
+
+
+def test_name_without_glyph_is_refused_before_the_job(request_: DocumentRequest) -> None:
+    with unit(actor=SYSTEM):
+        ActRecord.objects.filter(field="Freigabe_02").update(name="Freigeber 中")
+        record(AuditKind.PERSON_CHANGED, actor=SYSTEM, subject_ref=("Person", "1"))
+    with pytest.raises(CriterionNotMet, match="中"):
+        services.request_document(actor=SYSTEM, request=request_)
 
 
 @pytest.mark.parametrize(
