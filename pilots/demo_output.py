@@ -16,7 +16,7 @@ from django.conf import settings
 from jsonschema import Draft202012Validator
 
 from pilots.models import Run
-from qms.approvals import body, dossier, selectors
+from qms.approvals import dossier, figures, selectors
 from qms.approvals.models import Approval, DecisionRecord
 from qms.audit import checkpoints, export, keys
 from qms.audit.notes import unverified_head
@@ -70,7 +70,7 @@ def summary(approval: Approval, document_sha256: str, checks: list[Check]) -> di
             "status": approval.status,
             "in_force": selectors.force(approval).in_force,
             "valid_until": timestamp(approval.valid_until) if approval.valid_until else None,
-            "sentence": body.board_sentence(approval, built, approval.valid_until),
+            "sentence": figures.board_sentence(approval, built, approval.valid_until),
         },
         "digests": {
             "content_sha256": approval.content_sha256,
@@ -86,7 +86,7 @@ def summary(approval: Approval, document_sha256: str, checks: list[Check]) -> di
             "total": built.report.total,
             "open": built.report.open_ids(),
         },
-        "notices": body.notices(built),
+        "notices": figures.notices(built),
         "audit": {
             "events": unverified_head(checkpoints.newest()).size,
             "origin": keys.origin(),

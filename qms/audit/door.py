@@ -109,6 +109,7 @@ def record_refusal(refusal: Refusal, *, actor: HasActor, action: str, arguments:
             )
             if refusal.demands is not None:
                 refusal.demands()
+        refusal.recorded = True
     except (AuditError, DatabaseError, ValueError):
         logger.exception("refusal %s %s of %s could not be recorded", refusal.code, refusal.id, action)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from typing import Any, ClassVar, Final
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.authentication import get_authentication_records
@@ -90,7 +90,7 @@ class AccountAdapter(DefaultAccountAdapter):
 
     def get_reset_password_from_key_url(self, key: str) -> str:
         """Return the reset link under the public URL, whatever host the request named."""
-        return urljoin(settings.PUBLIC.url, super().get_reset_password_from_key_url(key))
+        return urljoin(settings.PUBLIC.url, urlsplit(super().get_reset_password_from_key_url(key)).path)
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send the reset link; unknown addresses get nothing, other changes are told by `services.changing_means`."""

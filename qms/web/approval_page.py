@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from qms.approvals import body, documents, dossier, panel, selectors, transitions
+from qms.approvals import documents, dossier, figures, panel, selectors, transitions
 from qms.approvals.choices import ApprovalType, Meaning
 from qms.approvals.dossier import BuiltDossier
 from qms.approvals.models import Approval
@@ -103,7 +103,7 @@ def headline(approval: Approval, built: BuiltDossier) -> dict[str, Any]:
     if issued is None:
         end = approval.valid_until or documents.validity(ApprovalType(approval.type), clock.now())[1]
         with translation.override("de"):
-            return preview_headline(built, body.board_sentence(approval, built, end))
+            return preview_headline(built, figures.board_sentence(approval, built, end))
     return {
         "board": issued["board_sentence"],
         "figures": [_figure(row) for row in issued["figures"]],
@@ -117,9 +117,9 @@ def preview_headline(built: BuiltDossier, sentence: str) -> dict[str, Any]:
     with translation.override("de"):
         return {
             "board": sentence,
-            "figures": [_figure(row) for row in body.figures(built)],
-            "notices": body.notices(built),
-            "not_checked": body.not_checked(built),
+            "figures": [_figure(row) for row in figures.figures(built)],
+            "notices": figures.notices(built),
+            "not_checked": figures.not_checked(built),
         }
 
 

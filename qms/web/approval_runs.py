@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from qms.approvals import body
+from qms.approvals import figures
 from qms.approvals.choices import ApprovalType
 from qms.core import clock, formats
 from qms.core.chart_shapes import Limit
@@ -28,7 +28,7 @@ def run_values(items: list[EvidenceItem]) -> dict[str, Any]:
     keys = list(dict.fromkeys(key for found in metrics.values() for key in found))
     rows = [
         {
-            "name": body.metric_name(next(found[key] for found in metrics.values() if key in found)),
+            "name": figures.metric_name(next(found[key] for found in metrics.values() if key in found)),
             "baseline": metrics.get("EV-02", {}).get(key),
             "target": metrics.get("EV-04", {}).get(key),
         }

@@ -13,7 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
-from qms.approvals import body
+from qms.approvals import figures
 from qms.core import formats, store
 from qms.core.values import Metric, MetricError
 from qms.evidence.models import EvidenceItem
@@ -119,7 +119,7 @@ def _metric(row: dict[str, Any]) -> dict[str, Any]:
         metric = Metric.from_json(row)
     except MetricError:
         return {"name": str(row.get("key", "")), "metric": None}
-    return {"name": body.metric_name(metric), "metric": metric, "interval": formats.metric_interval(metric)}
+    return {"name": figures.metric_name(metric), "metric": metric, "interval": formats.metric_interval(metric)}
 
 
 def _output(row: dict[str, Any]) -> dict[str, Any]:

@@ -175,7 +175,9 @@ def _check_may_decide(approval: Approval, actor: User, decision: Decision) -> Ro
     transitions.step(approval.status, TRIGGERS[decision])
     if approval.decisions.filter(account=actor).exists():
         raise WrongState(
-            _("Ihre Entscheidung liegt bereits vor."), id="T-08", next_step=_("Bitte laden Sie die Seite neu.")
+            _("Ihre Entscheidung liegt bereits vor."),
+            id="T-08",
+            next_step=_("Bitte laden Sie die Seite neu."),
         )
     return role
 

@@ -1,0 +1,100 @@
+"""The figures, notices and names of measures that page and document share; German, whatever language is active."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from qms.approvals.dossier import BuiltDossier
+from qms.approvals.models import Approval
+from qms.core import formats
+from qms.core.values import Metric
+from qms.gates import board
+
+METRIC_NAMES: dict[str, str] = {
+    "throughput_samples_s": "Durchsatz",
+    "throughput_tokens_s": "Durchsatz",
+    "e2e_latency_ms": "Antwortzeit",
+    "peak_memory_bytes": "Speicher",
+    "error_rate": "Fehlerquote",
+    "energy_joules_per_sample": "Energie je Vorhersage",
+}
+
+
+def board_sentence(approval: Approval, built: BuiltDossier, valid_until: Any) -> str:
+    """Return the sentence for page 1 and for the page of the request."""
+    target = built.facts.target
+    return board.approval_sentence(
+        built.report,
+        title=approval.workload.title,
+        valid_until=valid_until,
+        emulated=bool(target and target.emulated),
+    )
+
+
+def figures(built: BuiltDossier) -> list[dict[str, str]]:
+    """Return up to three figures with their axes: throughput and latency of the target, throughput today."""
+    found = []
+    if built.facts.target:
+        wanted = [("throughput_samples_s", None), ("e2e_latency_ms", "p95")]
+        for key, percentile in wanted:
+            metric = find(built.facts.target.metrics, key, percentile)
+            if metric:
+                found.append(_figure(_("Zielplattform (emuliert)"), metric))
+    if built.facts.baseline:
+        metric = find(built.facts.baseline.metrics, "throughput_samples_s", None) or find(
+            built.facts.baseline.metrics, "throughput_tokens_s", None
+        )
+        machine = built.facts.baseline.platform.development_machine
+        label = _("Vergleichsbasis: Entwicklungsrechner") if machine else _("Vergleichsbasis")
+        if metric:
+            found.append(_figure(label, metric))
+    return found[:3]
+
+
+def notices(built: BuiltDossier) -> list[str]:
+    """Return the sentences that must stand on page 1 (EM-02, EM-08, EM-12)."""
+    found = []
+    target, baseline = built.facts.target, built.facts.baseline
+    if target and target.emulated:
+        found.append(_("Zielplattform emuliert – keine Aussage unter realen Bedingungen"))
+        note = next((metric.note for metric in target.metrics if metric.key.startswith("throughput")), "")
+        if note:
+            found.append(note)
+    if baseline and baseline.platform.development_machine:
+        found.append(_("Kein Vergleichsfaktor: Vergleichsbasis stammt von einem Entwicklungsrechner."))
+    return found
+
+
+def not_checked(built: BuiltDossier) -> list[str]:
+    """Return what the rule-set version did not check, per gate, for page 1 (EM-13)."""
+    report = built.report
+    by_gate: dict[str, list[str]] = {}
+    for item in report.not_checked:
+        by_gate.setdefault(item.gate, []).append(item.title_de)
+    lines = [report.checked_de() + "."]
+    return lines + [f"{gate}: {', '.join(titles)}" for gate, titles in by_gate.items()]
+
+
+def _figure(label: str, metric: Metric) -> dict[str, str]:
+    interval = formats.metric_interval(metric)
+    return {
+        "label": f"{metric_name(metric)} · {label}",
+        "value": formats.metric_value(metric),
+        "axes": formats.axes_text(metric.axes),
+        "note": _("Modellfehler-Intervall: %(interval)s") % {"interval": interval}
+        if interval
+        else metric.note,
+    }
+
+
+def metric_name(metric: Metric) -> str:
+    """Return the German name of a metric with its percentile."""
+    name = METRIC_NAMES.get(metric.key, metric.key)
+    return f"{name} {metric.percentile}" if metric.percentile else name
+
+
+def find(metrics: tuple[Metric, ...], key: str, percentile: str | None) -> Metric | None:
+    """Return the metric with this key and percentile, or None."""
+    return next((item for item in metrics if item.key == key and item.percentile == percentile), None)
