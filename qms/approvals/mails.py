@@ -9,10 +9,14 @@ from uuid import UUID
 
 from django.utils.translation import gettext_lazy as _
 
+from qms.approvals import selectors
+from qms.approvals.models import Approval
 from qms.core.tasks import enqueue
+from qms.roles.permissions import Permission
+from qms.signing.models import DocumentState
 
 if TYPE_CHECKING:
-    from qms.approvals.models import Approval
+    from qms.signing.models import Document
 
 SEND_TASK = "approvals.send_mail"
 
@@ -62,3 +66,14 @@ def request_mails(occasion: Occasion, approval: Approval, person_ids: Iterable[U
     for person_id in sorted(set(person_ids)):
         payload = {"occasion": occasion.value, "approval_id": str(approval.pk), "person_id": str(person_id)}
         enqueue(task=SEND_TASK, payload=payload)
+
+
+def tell_sealing(document: Document) -> None:
+    """Tell those who wait that the document is there, or those who can repeat it that sealing failed (P32)."""
+    approval = Approval.objects.select_related("workload").filter(pk=document.subject_id).first()
+    if approval is None:
+        return
+    waiting = {approval.requester_id, approval.workload.owner_id, approval.reviewer_id}
+    sealed = document.state == DocumentState.SEALED
+    people = [person for person in waiting if person] if sealed else selectors.holders(Permission.SEAL_DOCUMENT)
+    request_mails(Occasion.SEALED if sealed else Occasion.SEAL_FAILED, approval, people)

@@ -285,7 +285,7 @@ def votes(approval: Approval) -> Section:
     return _section(
         "13",
         _("Mitzeichnungen und Entscheidung"),
-        _table(_("Handlungen"), head, rows, [15, 15, 10, 20, 15, 15, 10]),
+        _table(_("Handlungen"), head, rows, [10, 15, 15, 20, 15, 15, 10]),
         *notes,
     )
 

@@ -81,7 +81,7 @@ class _Scale:
 
 
 WIDE = Frame(640, 0, left=58, right=622, top=28, bottom=232, font=14)
-NARROW = Frame(340, 0, left=58, right=328, top=30, bottom=226, font=16)
+NARROW = Frame(340, 0, left=58, right=322, top=30, bottom=226, font=16)
 
 
 def latency_cdf(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.conf import settings
 from django.utils.translation import gettext as _
 
@@ -11,6 +13,21 @@ from qms.core.models import Installation, InstallationMode
 
 class WrongMode(QmsError):
     """The process was started in another mode than the database was made for; the text is a German sentence."""
+
+
+_steps: list[Callable[[], None]] = []
+
+
+def add_step(step: Callable[[], None]) -> None:
+    """Register what `prepare` does in every installation; a step may run any number of times."""
+    if step not in _steps:
+        _steps.append(step)
+
+
+def take_steps() -> None:
+    """Run the registered steps in their order."""
+    for step in _steps:
+        step()
 
 
 def stored_mode() -> InstallationMode | None:

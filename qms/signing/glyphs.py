@@ -9,11 +9,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from qms.core.characters import first_hidden
 from qms.signing.errors import GlyphMissing
 
 FONT_FOLDER: Final = Path(__file__).resolve().parent.parent / "web" / "static" / "fonts"
 FONT_FILES: Final = ("IBMPlexSans-Regular.woff2", "IBMPlexSans-SemiBold.woff2")
-_LAYOUT_ONLY: Final = frozenset("\n\u00ad\u200b")
+_LAYOUT_ONLY: Final = frozenset("\n\r\u00ad\u200b")
 
 
 @cache
@@ -39,12 +40,12 @@ def unpacked(name: str) -> bytes:
 def check(text: str) -> None:
     """Refuse a text with a character the fonts lack; raises GlyphMissing naming it."""
     for character in text:
-        if character not in _LAYOUT_ONLY and character not in drawable():
+        if character in _LAYOUT_ONLY:
+            continue
+        if character not in drawable() or first_hidden(character):
             code = f"U+{ord(character):04X}"
             name = unicodedata.name(character, code)
-            shown = (
-                character if character.isprintable() else code
-            )  # a hidden one would turn this sentence around
+            shown = character if character.isprintable() else code  # a hidden one could turn this sentence
             message = f"Das Zeichen „{shown}“ kann im Dokument nicht dargestellt werden. ({name})"
             raise GlyphMissing(message, character)
 

@@ -14,7 +14,7 @@ from qms.audit.events import AuditKind
 from qms.audit.services import audited, record
 from qms.core import canonical, clock, jobs, store, tasks
 from qms.core.errors import CriterionNotMet, NotVisible, WrongState
-from qms.signing import authority, decision, frozen, glyphs, selectors
+from qms.signing import authority, decision, frozen, glyphs, hooks, selectors
 from qms.signing.ca import Purpose
 from qms.signing.errors import DecisionMalformed, GlyphMissing, StaleBase
 from qms.signing.models import ActRecord, Certificate, Document, DocumentRevision, DocumentState
@@ -131,6 +131,7 @@ def record_sealed(*, actor: HasActor, ctx: jobs.JobContext, new: NewRevision) ->
         "revisions": hashes,
     }
     record(AuditKind.DOCUMENT_SEALED, actor=actor, subject=document, facts=facts, refs=[new.pdf_sha256])
+    hooks.ended(document)
     jobs.finish(ctx)
     return document
 
@@ -149,6 +150,7 @@ def record_failed(*, actor: HasActor, job_id: UUID, reason: str) -> Document:
         facts={"number": document.number, "revisions": done},
         private={"cause": reason},
     )
+    hooks.ended(document)
     return document
 
 

@@ -6,9 +6,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
+from qms.audit.models import AuditEvent
 from qms.core import installation
 from qms.core.management.commands import prepare
 from qms.core.models import Installation, InstallationMode
+from qms.workloads import selectors as workloads
+from qms.workloads.models import PlatformProfile
 
 
 class Executor:
@@ -77,3 +80,13 @@ def test_backup_is_a_database_with_the_same_rows(settings, tmp_path):
     assert copy.execute("SELECT mode FROM core_installation").fetchall() == [("REAL",)]
     copy.close()
     assert path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.django_db
+def test_empty_house_has_organisation_and_platforms_and_a_second_time_changes_nothing(settings):
+    settings.ORGANISATION_NAME = "Beispielwerk AG (fiktiv)"
+    for _time in range(2):
+        call_command("prepare")
+    assert workloads.organisation().name == "Beispielwerk AG (fiktiv)"
+    assert PlatformProfile.objects.filter(is_existing=True).exists()
+    assert AuditEvent.objects.filter(kind="ORGANISATION_GEAENDERT").count() == 1

@@ -17,7 +17,7 @@ from qms.core import clock, installation
 
 
 class Command(BaseCommand):
-    """Backs up an existing SQLite file when migrations are due, migrates, stores the mode. May be repeated."""
+    """Backs up an existing SQLite file when migrations are due, migrates, stores the mode, takes first steps. May be repeated."""
 
     help = "Richtet die Datenbank ein oder bringt sie auf den Stand des Programms."
 
@@ -33,6 +33,7 @@ class Command(BaseCommand):
             mode = installation.store_mode()
         except installation.WrongMode as error:
             raise CommandError(str(error)) from error
+        installation.take_steps()
         self.stdout.write(
             _("Datenbank bereit (%(mode)s): %(place)s")
             % {"mode": mode.label, "place": settings.DATABASES["default"]["NAME"]}
