@@ -1,7 +1,7 @@
 # AI-QMS. Two commands matter: `make run` and `make test`. Each works alone, on a fresh clone, in any order.
 #   make run [PORT=8000] [DEMO=0]   start here; DEMO=0 starts empty, without demo data
 #   make test [STRICT=1]            lint, types, architecture, tests; STRICT=1 fails where a system part is missing
-# For maintainers: lint lock test-full test-postgres fuzz services doctor clean
+# For maintainers: lint lock test-full test-postgres bench fuzz services doctor clean
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -98,6 +98,11 @@ test-full: .venv/.dev
 test-postgres: .venv/.dev
 	@$(PY) -m qms.core.catalogues
 	STRICT=$(STRICT) .ci/with_postgres $(PY) -m pytest -q -n auto --maxprocesses 8 -rs -m "not full and not browser and not system" $(ARGS)
+
+.PHONY: bench
+bench: .venv/.dev
+	@$(PY) -m qms.core.catalogues
+	@$(PY) -m tests.bench
 
 .PHONY: fuzz
 fuzz: .venv/.dev

@@ -27,14 +27,20 @@ class BaselineForm(forms.Form):
         ),
     )
     platform = forms.ModelChoiceField(
-        label=_("Plattform, auf der gemessen wurde"), queryset=PlatformProfile.objects.none(), required=False
+        label=_("Plattform, auf der gemessen wurde"),
+        queryset=PlatformProfile.objects.none(),
+        required=False,
+        empty_label=_("Bitte wählen"),
     )
+    only_file = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["platform"]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = PlatformProfile.objects.filter(is_existing=True)
+        for name in ("file", "platform"):
+            self.fields[name].asked_later = True  # type: ignore[attr-defined]
 
     @property
     def measures_here(self) -> bool:
@@ -51,6 +57,8 @@ class BaselineForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Ask for the platform when a file is there: a file does not know where it comes from."""
         values = super().clean() or {}
+        if values.get("only_file") and not values.get("file") and "file" not in self.errors:
+            self.add_error("file", _("Bitte wählen Sie eine Datei."))
         if values.get("file") and not values.get("platform"):
             self.add_error("platform", _("Bitte nennen Sie die Plattform, auf der die Datei gemessen wurde."))
         return values

@@ -147,14 +147,14 @@ def check_run_start(workload: Workload) -> None:
         raise CriterionNotMet(_("Bitte nennen Sie zuerst das Modell (G0-5)."), id="G0-5")
 
 
-def refused(message: str, criterion: str) -> WrongState:
+def refused(message: str, criterion: str, next_step: str = "") -> WrongState:
     """Return the refusal of a run start, naming T-11 and the open criterion."""
     return WrongState(
         message,
         id="T-11",
         code="LAUF_VERWEIGERT",
         facts={"criterion": criterion},
-        next_step=_("Bitte schließen Sie zuerst das genannte Kriterium ab."),
+        next_step=next_step or _("Bitte schließen Sie zuerst das genannte Kriterium ab."),
     )
 
 
@@ -168,7 +168,11 @@ def _create(
     parameters: dict[str, Any],
 ) -> Run:
     if Run.objects.filter(workload=workload, role=role.value, exit_state="").exists():
-        raise refused(_("Für diesen Workload läuft bereits ein Lauf dieser Art (T-11)."), "T-11")
+        raise refused(
+            _("Für diesen Workload läuft bereits ein Lauf dieser Art (T-11)."),
+            "T-11",
+            _("Warten Sie das Ende ab, oder brechen Sie den Lauf auf seiner Seite ab."),
+        )
     return Run.objects.create(
         workload=workload,
         role=role.value,

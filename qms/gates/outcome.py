@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, TypeAlias
 
-from qms.core.values import decimal_text
+from qms.core.values import Assurance, Origin, Provenance, decimal_text
 from qms.gates.choices import CriterionResult
 from qms.gates.errors import RuleSetError
 from qms.gates.facts import Facts
@@ -31,6 +31,21 @@ class Outcome:
 Check: TypeAlias = Callable[[Facts, Policy], Outcome]
 
 _REGISTRY: Final[dict[str, Check]] = {}
+_MEBI: Final = 2**20
+_AXIS_DE: Final[dict[Provenance | Assurance | Origin, str]] = {
+    Provenance.MEASURED: "GEMESSEN",
+    Provenance.EMULATED: "EMULIERT",
+    Provenance.VENDOR_STATED: "HERSTELLERANGABE",
+    Provenance.DERIVED: "ABGELEITET",
+    Provenance.ESTIMATED: "GESCHÄTZT",
+    Assurance.SUBMITTED: "eingereicht",
+    Assurance.CROSS_CHECKED: "gegengeprüft",
+    Assurance.SIGNED_BY_COMMAND: "vom Messbefehl signiert",
+    Assurance.REPEATED: "wiederholt",
+    Origin.OWN: "eigen",
+    Origin.THIRD_PARTY: "Dritte",
+    Origin.PUBLISHED: "veröffentlicht",
+}
 
 
 def criterion(criterion_id: str) -> Callable[[Check], Check]:
@@ -83,3 +98,18 @@ def german(value: Decimal) -> str:
 def percent(share: Decimal) -> str:
     """Return a share as per cent with decimal comma ("1,8 %")."""
     return f"{german(share * 100)} %"
+
+
+def count(value: int) -> str:
+    """Return a whole number with points between groups of three ("4.000")."""
+    return f"{value:,}".replace(",", ".")
+
+
+def mebibytes(value: int) -> str:
+    """Return bytes as whole MiB, rounded up so that a need never looks smaller ("34.945 MiB")."""
+    return f"{count(-(-value // _MEBI))}\u00a0MiB"
+
+
+def axis(value: Provenance | Assurance | Origin) -> str:
+    """Return the German word of one evidence axis, as the badge beside a number has it."""
+    return _AXIS_DE[value]

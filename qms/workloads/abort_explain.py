@@ -128,8 +128,11 @@ def _operand(operand: Operand) -> str:
 
 def number(value: Decimal) -> str:
     """Return a number as the person writes it: decimal comma unless English is active."""
-    text = decimal_text(value)
-    return text if (get_language() or "de").startswith("en") else text.replace(".", ",")
+    whole, point, rest = decimal_text(value).partition(".")
+    english = f"{int(whole):,}{point}{rest}"
+    if (get_language() or "de").startswith("en"):
+        return english
+    return english.translate(_GERMAN_MARKS)
 
 
 def _duration(duration: Duration) -> str:

@@ -105,10 +105,11 @@ def test_not_there_and_not_yours_look_alike(world: World, row: Row, method: str)
 
 
 def _seen(world: World, actor: str, method: str, row: Row, args: Any) -> tuple[int, str, int]:
+    """Return what one answer gives away: pages are read as people do, acts are sent as machines do."""
     url = reverse(row.name, args=args(world))
-    data = row.post.data(world) if method == "post" else {}
+    data, headers = (row.post.data(world), JSON) if method == "post" else ({}, {})
     with undone(), _queries() as queries:
-        response = getattr(world.browser(actor), method)(url, data)
+        response = getattr(world.browser(actor), method)(url, data, **headers)
     return response.status_code, _plain(response.content.decode(), url), len(queries)
 
 

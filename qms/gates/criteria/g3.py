@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from qms.core.values import Assurance, Origin, Provenance
 from qms.gates.facts import Facts
-from qms.gates.outcome import Outcome, criterion, decide, met, missing, not_met, percent
+from qms.gates.outcome import Outcome, axis, count, criterion, decide, met, missing, not_met, percent
 from qms.gates.policy import Policy
 
 _NO_BASELINE = "Es gibt noch keine gemessene Vergleichsbasis (EV-02)."
@@ -18,13 +18,13 @@ def repetition(facts: Facts, policy: Policy) -> Outcome:
     repetitions = policy.integer("POL-02", "benchmark_repetitions")
     iterations = policy.integer("POL-02", "benchmark_iterations_min")
     spread = policy.share("POL-03", "max")
-    threshold = f"{repetitions} × {iterations} Iterationen (POL-02), Streuung ≤ {percent(spread)} (POL-03)"
+    threshold = f"{repetitions} × {count(iterations)} Iterationen (POL-02), Streuung ≤ {percent(spread)} (POL-03)"
     found = facts.baseline
     if found is None:
         return missing(threshold, _NO_BASELINE)
     if found.throughput_cv is None:
         return missing(threshold, "Die Streuung des Durchsatzes ist nicht angegeben.")
-    value = f"{found.repetitions} × {found.iterations}, Streuung {percent(found.throughput_cv)}"
+    value = f"{found.repetitions} × {count(found.iterations)}, Streuung {percent(found.throughput_cv)}"
     good = f"Baseline geprüft: {found.repetitions} Wiederholungen, Streuung {percent(found.throughput_cv)} (G3-3)."
     if found.repetitions < repetitions or found.iterations < iterations:
         return not_met(value, threshold, "Die Vergleichsbasis wurde zu selten gemessen.")
@@ -36,7 +36,7 @@ def repetition(facts: Facts, policy: Policy) -> Outcome:
 def axes(facts: Facts, policy: Policy) -> Outcome:
     """Every value that is not derived is measured, not published, and assured enough for the approval type."""
     least = Assurance(policy.text("POL-59", facts.approval_type.value))
-    threshold = f"GEMESSEN, nicht VEROEFFENTLICHT, mindestens {least.value} (POL-59)"
+    threshold = f"GEMESSEN, nicht veröffentlicht, mindestens {axis(least)} (POL-59)"
     if facts.baseline is None:
         return missing(threshold, _NO_BASELINE)
     judged = [item for item in facts.baseline.metrics if item.axes.provenance is not Provenance.DERIVED]
@@ -44,15 +44,15 @@ def axes(facts: Facts, policy: Policy) -> Outcome:
         return missing(threshold, "Die Vergleichsbasis enthält keine Messwerte.")
     for item in judged:
         found = item.axes
-        value = f"{item.key}: {found.provenance.value}, {found.assurance.value}, {found.origin.value}"
+        value = f"{item.key}: {axis(found.provenance)}, {axis(found.assurance)}, {axis(found.origin)}"
         if found.provenance is not Provenance.MEASURED or found.origin is Origin.PUBLISHED:
             return not_met(value, threshold, f"Der Wert {item.key} der Vergleichsbasis ist nicht gemessen.")
         if found.assurance.rank < least.rank:
             return not_met(value, threshold, f"Der Wert {item.key} ist nicht ausreichend abgesichert.")
     lowest = min((item.axes.assurance for item in judged), key=lambda item: item.rank)
     if facts.baseline.platform.development_machine:
-        return met(f"GEMESSEN, {lowest.value}", threshold, "Vergleichsbasis: Entwicklungsrechner (EM-12).")
-    return met(f"GEMESSEN, {lowest.value}", threshold, "Alle Werte der Vergleichsbasis sind gemessen.")
+        return met(f"GEMESSEN, {axis(lowest)}", threshold, "Vergleichsbasis: Entwicklungsrechner (EM-12).")
+    return met(f"GEMESSEN, {axis(lowest)}", threshold, "Alle Werte der Vergleichsbasis sind gemessen.")
 
 
 @criterion("G3-5")

@@ -8,7 +8,7 @@ from typing import Final
 from qms.core.values import Better, Metric
 from qms.gates.evidence_facts import EquivalenceFacts, OutputFacts
 from qms.gates.facts import Facts
-from qms.gates.outcome import Outcome, criterion, decide, german, met, missing, not_met
+from qms.gates.outcome import Outcome, criterion, decide, german, mebibytes, met, missing, not_met
 from qms.gates.policy import Policy
 from qms.workloads.choices import Comparator
 from qms.workloads.rules import QualityTargetValues, quality_target_gaps
@@ -16,7 +16,7 @@ from qms.workloads.rules import QualityTargetValues, quality_target_gaps
 _NO_TARGET = "Es gibt noch keinen Ziellauf (EV-04)."
 _16_BIT: Final = frozenset({"fp16", "float16", "f16", "bf16", "bfloat16"})
 _32_BIT: Final = frozenset({"fp32", "float32", "f32"})
-_MODES: Final = frozenset({"RESIDENT", "WEIGHT_STREAMING"})
+_MODES: Final = {"RESIDENT": "Gewichte auf dem Wafer", "WEIGHT_STREAMING": "Gewichte im Strom"}
 
 
 @criterion("G4-1")
@@ -123,7 +123,7 @@ def capacity(facts: Facts, policy: Policy) -> Outcome:
     peak, limit = facts.target.peak_sram_bytes, facts.target.sram_capacity_bytes
     if peak is None or limit is None or facts.target.mode not in _MODES:
         return missing(threshold, "Betriebsmodus, Spitzenbedarf oder Kapazität fehlt.")
-    value = f"{peak} B von {limit} B, {facts.target.mode}"
+    value = f"{mebibytes(peak)} von {mebibytes(limit)}, {_MODES[facts.target.mode]}"
     good = "Der Workload passt in den Speicher der Zielplattform."
     bad = "Der Workload passt nicht in den Speicher der Zielplattform (G4-8)."
     return decide(peak <= limit, value, threshold, good, bad)

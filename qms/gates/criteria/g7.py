@@ -7,7 +7,7 @@ from uuid import UUID
 from qms.core.values import Assurance, Origin, Provenance
 from qms.gates.choices import ApprovalType, CriterionKind, OpinionValue, VoteValue
 from qms.gates.facts import Facts, VoteFacts
-from qms.gates.outcome import Outcome, criterion, decide, met, missing, not_met
+from qms.gates.outcome import Outcome, axis, criterion, decide, met, missing, not_met
 from qms.gates.policy import Policy
 from qms.gates.votes import HIGH_RISK, RequiredVote
 from qms.roles.roles import Role
@@ -174,7 +174,7 @@ def real_conditions(facts: Facts, policy: Policy) -> Outcome:
         bad = "Auf Seite 1 fehlt der Hinweis auf die Emulation (G7-8)."
         return decide(facts.document.notice, "emuliert", threshold, good, bad)
     least = Assurance(policy.text("POL-59", facts.approval_type.value))
-    threshold = f"GEMESSEN, mindestens {least.value}, nicht VEROEFFENTLICHT"
+    threshold = f"GEMESSEN, mindestens {axis(least)}, nicht veröffentlicht"
     real = bool(facts.target.metrics) and all(
         item.axes.provenance is Provenance.MEASURED
         and item.axes.origin is not Origin.PUBLISHED

@@ -1,0 +1,42 @@
+"""`python -m tests.bench`: what our own layers cost, as ratios measured in one run, one after the other.
+
+Seconds differ between machines and moments, ratios hardly: nothing here is asserted about durations. What is
+asserted is the number of queries of a list. Times are CPU seconds of this process, the median of several rounds.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+
+import django
+
+django.setup()
+
+import logging
+
+from django.core.management import call_command
+
+from tests.bench import house, measures
+from tests.bench.table import Table
+
+
+def main() -> int:
+    """Build a house of its own, measure, print one table; status 1 if a list reads per row."""
+    logging.disable(logging.ERROR)
+    call_command("migrate", verbosity=0)
+    built = house.build()
+    table = Table()
+    same = True
+    for part in (measures.canonical_form, measures.emulator, measures.audited_write, measures.pages):
+        part(built, table)
+    same = measures.lists(built, table)
+    measures.sealing(built, table)
+    print(table.text())
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
