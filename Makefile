@@ -1,7 +1,7 @@
 # AI-QMS. Two commands matter: `make run` and `make test`. Each works alone, on a fresh clone, in any order.
 #   make run [PORT=8000] [DEMO=0]   start here; DEMO=0 starts empty, without demo data
 #   make test [STRICT=1]            lint, types, architecture, tests; STRICT=1 fails where a system part is missing
-# For maintainers: lint lock test-full test-postgres bench fuzz services doctor clean
+# For maintainers: lint lock test-full test-postgres bench fuzz services screenshots texts doctor clean
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -103,6 +103,23 @@ test-postgres: .venv/.dev
 bench: .venv/.dev
 	@$(PY) -m qms.core.catalogues
 	@$(PY) -m tests.bench
+
+.PHONY: bench
+bench: .venv/.dev
+	@$(PY) -m qms.core.catalogues
+	$(PY) -m tests.bench $(ARGS)
+
+# Pictures of the README, made by the product itself; needs Chromium and poppler-utils.
+.PHONY: screenshots
+screenshots: .venv/.dev
+	@$(PY) -m qms.core.catalogues
+	$(PY) -m tests.screenshots $(ARGS)
+
+# New texts for translation, and the generated pages of docs/.
+.PHONY: texts
+texts: .venv/.dev
+	$(PY) -m tests.messages
+	$(PY) -m tests.codes
 
 .PHONY: fuzz
 fuzz: .venv/.dev

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from pilots import catalog
 from qms.workloads.choices import PlatformKind
-from qms.workloads.models import PlatformProfile
+from qms.workloads.models import PlatformProfile, Workload
 
 MAX_FILE_BYTES = 8 * 2**20
 """No more of an upload is read, plus one byte that tells the importer there is more."""
@@ -79,8 +79,13 @@ class TargetForm(forms.Form):
         widget=forms.RadioSelect,
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, workload: Workload, **kwargs: Any) -> None:
+        """Propose the platform of the pilot."""
         super().__init__(*args, **kwargs)
         field = self.fields["platform"]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = PlatformProfile.objects.filter(is_emulated=True, key__in=catalog.MACHINE_OF_PROFILE)
+        pilot = getattr(workload, "pilot", None)
+        if pilot is not None:
+            self.initial = {"platform": pilot.platform_id}
+            field.proposed = True  # type: ignore[attr-defined]

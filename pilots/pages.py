@@ -16,7 +16,7 @@ from qms.core import formats, heatmap
 from qms.core.chart_shapes import Limit
 from qms.core.charts import CdfSeries, latency_cdf
 from qms.core.models import JobState
-from qms.core.values import Metric
+from qms.core.values import Axes, Metric
 from qms.workloads.choices import PlatformKind
 from qms.workloads.models import Workload
 
@@ -65,6 +65,12 @@ def spread_of(run: Run) -> str:
     """Return the spread of the throughput over the repetitions, or an empty text."""
     value = run.summary.get("throughput_cv")
     return formats.percent(Decimal(value)) if value else ""
+
+
+def axes_of_spread(run: Run) -> Axes | None:
+    """Return the axes of the throughput, which its spread shares, or None."""
+    found = [row["metric"].axes for row in metrics_of(run) if row["metric"].key == "throughput_samples_s"]
+    return found[0] if found else None
 
 
 def latency_chart(run: Run) -> Any:

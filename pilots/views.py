@@ -60,7 +60,7 @@ def target(request: HttpRequest, workload_id: UUID) -> HttpResponse:
     """Screen 5: choose the machine and start; the start freezes targets and abort criteria."""
     actor = account(request)
     workload = workloads.get(workload_id, actor=actor)
-    form = TargetForm(request.POST or None)
+    form = TargetForm(request.POST or None, workload=workload)
 
     def command() -> HttpResponse:
         platform = form.cleaned_data["platform"]
@@ -145,6 +145,7 @@ def _run_context(found: Run) -> dict[str, Any]:
         "notices": pages.notices_of(found),
         "summary": found.summary,
         "cv": pages.spread_of(found),
+        "cv_axes": pages.axes_of_spread(found),
         "equivalence": pages.equivalence_of(found),
         "map": pages.map_of(found),
     }

@@ -24,6 +24,13 @@ CORRECTIONS = {
     "freigabeantrag": "freigabe-antrag",
     "funktionstrennung": "funktions-trennung",
     "kritikalität": "kriti-kalität",
+    "unabhängig": "unab-hängig",
+    "unabhängige": "unab-hängige",
+    "unabhängiger": "unab-hängiger",
+    "workloads": "work-loads",
+    "zeitstempel": "zeit-stempel",
+    "zeitstempeldienst": "zeit-stempel-dienst",
+    "zeitstempeln": "zeit-stempeln",
 }
 
 _PATTERN_FILE = Path(__file__).parent / "hyphen_patterns" / "de-1996.txt"

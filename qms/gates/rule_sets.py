@@ -51,6 +51,21 @@ class Criterion:
         """Return the title in the active language."""
         return localized(self.row, "title")
 
+    @property
+    def question(self) -> str:
+        """Return what is asked, in the active language."""
+        return localized(self.row, "question")
+
+    @property
+    def why(self) -> str:
+        """Return why it is asked, in the active language."""
+        return localized(self.row, "why")
+
+    @property
+    def how(self) -> str:
+        """Return how it is closed, in the active language."""
+        return localized(self.row, "how")
+
 
 @dataclass(frozen=True)
 class NotChecked:
@@ -67,6 +82,11 @@ class NotChecked:
     def title(self) -> str:
         """Return the title in the active language."""
         return localized(self.row, "title")
+
+    @property
+    def reason(self) -> str:
+        """Return why it is not checked, in the active language."""
+        return localized(self.row, "reason")
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,8 @@ class AnswersForm(StepForm):
     def __init__(self, data: Any = None, *, workload: Workload) -> None:
         """Show the stored answers; nothing is ticked before somebody answered."""
         super().__init__(data, initial=_initial(workload))
+        for name in ("provider", "region", "country"):
+            self.fields[name].asked_later = True  # type: ignore[attr-defined]
         for question in questions.questions():
             self.fields[question.id] = forms.MultipleChoiceField(
                 label=question.text,

@@ -106,7 +106,7 @@ class WorkloadForm(StepForm):
         empty_label=lazy("Noch niemand"),
         help_text=lazy(
             "Eine andere Person mit der Rolle Workload-Owner. Sie pflegt den Workload mit Ihnen und darf ihn dann "
-            "weder prüfen noch freigeben."
+            "weder prüfen noch freigeben. Für eine Freigabe muss jemand benannt sein; das geht auch später."
         ),
     )
     ai_act_risk_class = forms.ChoiceField(
@@ -138,6 +138,7 @@ class WorkloadForm(StepForm):
             self.propose(new)
         owner = workload.owner if workload and workload.owner else actor_person
         field = self.fields["deputy"]
+        field.asked_later = True  # type: ignore[attr-defined]
         if isinstance(field, forms.ModelChoiceField):
             field.queryset = possible_owners(besides=owner, keep=workload.deputy if workload else None)
 

@@ -217,6 +217,7 @@ def targets(workload: Workload) -> list[dict[str, str]]:
     for target in workload.quality_targets.all():
         words = workload_changes.comparator_words(target.comparator, target.threshold)
         name = catalogue()[target.metric].name if target.metric in catalogue() else target.metric
+        name, words = f"{name} {target.percentile}".strip(), f"{words}\u00a0{target.unit}".strip()
         value = _("%(metric)s %(limit)s, gemessen an: %(data)s")
         texts = {"metric": name, "limit": words, "data": target.dataset_version}
         found.append({"label": _("Qualitätsziel %(id)s") % {"id": target.target_id}, "value": value % texts})

@@ -127,12 +127,12 @@ def _operand(operand: Operand) -> str:
 
 
 def number(value: Decimal) -> str:
-    """Return a number as the person writes it: decimal comma unless English is active."""
+    """Return a number with group separators: points and decimal comma, unless English is active."""
     whole, point, rest = decimal_text(value).partition(".")
     english = f"{int(whole):,}{point}{rest}"
     if (get_language() or "de").startswith("en"):
         return english
-    return english.translate(_GERMAN_MARKS)
+    return english.translate(str.maketrans(",.", ".,"))
 
 
 def _duration(duration: Duration) -> str:

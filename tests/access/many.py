@@ -110,7 +110,8 @@ def add_people(count: int, *, requested_by: User) -> None:
     now = clock.now()
     with unit(actor=SYSTEM):
         people = Person.objects.bulk_create(
-            Person(display_name=f"Person M{number:04d}", email=f"m{number}@example.org") for number in range(count)
+            Person(display_name=f"Person M{number:04d}", email=f"m{number}@example.org")
+            for number in range(count)
         )
         User.objects.bulk_create(
             User(username=f"m{person.pid}", email=person.email, person=person) for person in people

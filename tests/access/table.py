@@ -115,7 +115,10 @@ def _new(world: World) -> dict[str, Any]:
 def _edited(world: World) -> dict[str, Any]:
     found = world.workloads["entwurf"]
     names = ("purpose", "business_process", "criticality", "mode", "model_text", "ai_act_risk_class")
-    return {name: getattr(found, name) for name in names} | {"title": "Anders", "deputy": str(found.deputy_id)}
+    return {name: getattr(found, name) for name in names} | {
+        "title": "Anders",
+        "deputy": str(found.deputy_id),
+    }
 
 
 def _criteria(world: World) -> dict[str, Any]:
@@ -192,7 +195,9 @@ ROWS: Final[tuple[Row, ...]] = (
         note="the owner role is already taken, which only those learn who could take it",
     ),
     Row("workload_data", WORKLOAD, _workload("entwurf"), _nothing, post=Act("P04", "own", _answers)),
-    Row("workload_adjust", WORKLOAD, _workload("entwurf"), _nothing, get=None, post=Act("P04", "own", _class)),
+    Row(
+        "workload_adjust", WORKLOAD, _workload("entwurf"), _nothing, get=None, post=Act("P04", "own", _class)
+    ),
     Row(
         "workload_confirm",
         WORKLOAD,
@@ -239,7 +244,11 @@ ROWS: Final[tuple[Row, ...]] = (
         lambda world: [world.approvals["reif"].pk, world.extras["record"].pk],
         lambda world: [world.approvals["reif"].pk, UNKNOWN],
         hidden=SEES_WORKLOAD - {"FG"},
-        post=Act(data=lambda world: {"challenge": str(UNKNOWN), "response": "{}"}, status=422, hidden=SEES_WORKLOAD - {"FG"}),
+        post=Act(
+            data=lambda world: {"challenge": str(UNKNOWN), "response": "{}"},
+            status=422,
+            hidden=SEES_WORKLOAD - {"FG"},
+        ),
         note="a frozen wording exists for the person who has to sign it",
     ),
     Row(
@@ -268,7 +277,12 @@ ROWS: Final[tuple[Row, ...]] = (
         post=Act("P21", "review", _text, sod=PRODUCER_JUDGES),
     ),
     Row(
-        "approval_withdraw", WORKLOAD, _approval("eingereicht"), _nothing, get=None, post=Act("P20", "own", _text)
+        "approval_withdraw",
+        WORKLOAD,
+        _approval("eingereicht"),
+        _nothing,
+        get=None,
+        post=Act("P20", "own", _text),
     ),
     Row(
         "approval_document",
@@ -321,7 +335,9 @@ ROWS: Final[tuple[Row, ...]] = (
         "people_invite",
         PEOPLE,
         hidden=frozenset({"PR", "AU"}),
-        post=Act("P36", data=lambda world: {"display_name": "Person 20", "email": "p20@example.org"}, **P36_ACT),
+        post=Act(
+            "P36", data=lambda world: {"display_name": "Person 20", "email": "p20@example.org"}, **P36_ACT
+        ),
     ),
     Row("people_detail", PEOPLE, _person("ohne"), _nothing),
     Row(
@@ -364,7 +380,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(
         "people_service_account",
         PEOPLE,
-        _person("fremd"),
+        _person("aus"),
         _nothing,
         get=None,
         post=Act("P36", data=lambda world: {"username": "dienst2"}, **P36_ACT),
@@ -402,20 +418,37 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
 )
 
-ACCOUNT_PAGES: Final = frozenset({"people_demo_login", "set_language"}) | frozenset(
-    f"account_{name}"
-    for name in (
-        *("login", "logout", "inactive", "signup", "reauthenticate", "request_reauthentication_code"),
-        *("confirm_reauthentication_code", "email", "email_verification_sent", "change_password", "set_password"),
-        *("reset_password", "confirm_login_code", "confirm_email", "reset_password_from_key_done"),
-        *("reset_password_from_key", "reset_password_done"),
+ACCOUNT_PAGES: Final = (
+    frozenset({"people_demo_login", "set_language"})
+    | frozenset(
+        f"account_{name}"
+        for name in (
+            *("login", "logout", "inactive", "signup", "reauthenticate", "request_reauthentication_code"),
+            *(
+                "confirm_reauthentication_code",
+                "email",
+                "email_verification_sent",
+                "change_password",
+                "set_password",
+            ),
+            *("reset_password", "confirm_login_code", "confirm_email", "reset_password_from_key_done"),
+            *("reset_password_from_key", "reset_password_done"),
+        )
     )
-) | frozenset(
-    f"mfa_{name}"
-    for name in (
-        *("index", "authenticate", "reauthenticate", "activate_totp", "deactivate_totp", "view_recovery_codes"),
-        *("generate_recovery_codes", "download_recovery_codes", "list_webauthn", "add_webauthn"),
-        *("reauthenticate_webauthn", "remove_webauthn", "edit_webauthn", "login_webauthn"),
+    | frozenset(
+        f"mfa_{name}"
+        for name in (
+            *(
+                "index",
+                "authenticate",
+                "reauthenticate",
+                "activate_totp",
+                "deactivate_totp",
+                "view_recovery_codes",
+            ),
+            *("generate_recovery_codes", "download_recovery_codes", "list_webauthn", "add_webauthn"),
+            *("reauthenticate_webauthn", "remove_webauthn", "edit_webauthn", "login_webauthn"),
+        )
     )
 )
 """Pages of the own account (allauth's, some of them wrapped): no object of this product is reached through them.

@@ -61,7 +61,9 @@ def check_answer(response: HttpResponse, what: str) -> None:
     for name, value in HEADERS.items():
         assert response.headers.get(name) == value, f"{what}: {name}"
     assert response.headers["Referrer-Policy"] in {"same-origin", "no-referrer"}, what
-    policy = dict(part.strip().split(" ", 1) for part in response.headers["Content-Security-Policy"].split(";"))
+    policy = dict(
+        part.strip().split(" ", 1) for part in response.headers["Content-Security-Policy"].split(";")
+    )
     assert policy == POLICY, what
     if response["Content-Type"].startswith("text/html"):
         body = response.content.decode()
@@ -126,7 +128,9 @@ def test_cookies_are_closed_to_scripts_and_other_sites(world: World):
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.post], ids=lambda row: row.name)
 def test_every_act_needs_its_csrf_token(world: World, row: Any):
-    actor = next((one for one in ("owner", "PR", "FG", "AD") if row.post.grant in {"own", "run", "view"}), "PR")
+    actor = next(
+        (one for one in ("owner", "PR", "FG", "AD") if row.post.grant in {"own", "run", "view"}), "PR"
+    )
     strict = Client(enforce_csrf_checks=True)
     strict.cookies.update(world.browsers[actor].cookies)
     before = AuditLeaf.objects.count()
@@ -169,7 +173,9 @@ def test_no_redirect_to_another_site(world: World, target: str):
     response = Client().post("/konto/login/", {"login": "wo01", "password": PASSWORD, "next": target})
     assert response.status_code == 302
     assert response["Location"] == "/"
-    language = world.browser("owner").post("/sprache/", {"language": "de", "next": target}, HTTP_REFERER=target)
+    language = world.browser("owner").post(
+        "/sprache/", {"language": "de", "next": target}, HTTP_REFERER=target
+    )
     assert "evil" not in language["Location"] and "javascript" not in language["Location"]
 
 
@@ -229,7 +235,9 @@ def test_unknown_name_costs_the_same_as_a_wrong_password(world: World, monkeypat
         counted.clear()
         response = Client().post("/konto/login/", {"login": name, "password": "falsch-falsch-falsch"})
         costs.append(len(counted))
-        answers.append(re.sub(r'value="[^"]*"|"X-CSRFToken": "[^"]*"|<time[^>]*>[^<]*', "", response.content.decode()))
+        answers.append(
+            re.sub(r'value="[^"]*"|"X-CSRFToken": "[^"]*"|<time[^>]*>[^<]*', "", response.content.decode())
+        )
     assert costs[0] == costs[1] > 0
     assert answers[0] == answers[1]
 
@@ -247,7 +255,15 @@ def test_sign_in_is_limited_for_one_name(world: World):
 
 
 def test_file_names_of_downloads_cannot_break_out():
-    for name in ("../../etc/passwd", 'a"; filename="b.html', "a\r\nSet-Cookie: x=1", "‮fdp.exe", "", ".htaccess", "x" * 500):
+    for name in (
+        "../../etc/passwd",
+        'a"; filename="b.html',
+        "a\r\nSet-Cookie: x=1",
+        "‮fdp.exe",
+        "",
+        ".htaccess",
+        "x" * 500,
+    ):
         safe = safe_name(name)
         assert re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]*", safe) and len(safe) <= MAX_NAME
         response = attachment(b"<script>alert(1)</script>", name, "application/octet-stream")
@@ -319,14 +335,21 @@ def test_outbox_carries_ids_and_codes_only(world: World):
     assert OutboxEntry.objects.exists()
     for entry in OutboxEntry.objects.all():
         assert not private & set(entry.payload.values()), entry.task
-        assert all(re.fullmatch(r"[A-Za-z0-9_.:-]{0,80}", value) for value in entry.payload.values()), entry.task
+        assert all(re.fullmatch(r"[A-Za-z0-9_.:-]{0,80}", value) for value in entry.payload.values()), (
+            entry.task
+        )
 
 
 def test_log_lines_carry_no_names_and_no_secrets(world: World):
     lines = "\n".join(AuditEvent.objects.values_list("body", flat=True))
     for person in Person.objects.all():
         assert person.display_name not in lines and person.email not in lines
-    for secret in (PASSWORD, world.extras["invitation_token"], world.extras["first_run_token"], settings.SECRET_KEY):
+    for secret in (
+        PASSWORD,
+        world.extras["invitation_token"],
+        world.extras["first_run_token"],
+        settings.SECRET_KEY,
+    ):
         assert secret not in lines
 
 
@@ -385,5 +408,3 @@ def test_status_page_names_no_person(world: World):
     url = reverse("document_status", args=[approval.number])
     body = Client().get(url, {"h": approval.decision_sha256}).content.decode()
     assert not [person for person in Person.objects.all() if person.display_name in body]
-
-

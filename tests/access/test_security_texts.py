@@ -39,7 +39,15 @@ TURNED = ("\u202e", "\u2066", "\u200f", "\x07", "\ufeff")
 
 def rename(world: World, state: str, title: str) -> Workload:
     workload = Workload.objects.get(pk=world.workloads[state].pk)
-    names = ("purpose", "business_process", "criticality", "mode", "model_text", "ai_act_risk_class", "deputy")
+    names = (
+        "purpose",
+        "business_process",
+        "criticality",
+        "mode",
+        "model_text",
+        "ai_act_risk_class",
+        "deputy",
+    )
     data = registration.WorkloadData(title=title, **{name: getattr(workload, name) for name in names})
     return registration.update_workload(
         actor=world.accounts["owner"], workload_id=workload.pk, data=data, expected_sha256=""
@@ -52,9 +60,19 @@ def test_hostile_title_stays_text_on_every_page(world: World, actor: str):
         rename(world, state, f"{HOSTILE}{state}")
     seen = 0
     for row in ROWS:
-        if row.get != 200 or row.name in {"health", "approval_document", "evidence_file", "audit_export_file", "run_map"}:
+        if row.get != 200 or row.name in {
+            "health",
+            "approval_document",
+            "evidence_file",
+            "audit_export_file",
+            "run_map",
+        }:
             continue
-        body = world.browser(actor).get(f"{reverse(row.name, args=row.args(world))}?{row.query(world)}").content.decode()
+        body = (
+            world.browser(actor)
+            .get(f"{reverse(row.name, args=row.args(world))}?{row.query(world)}")
+            .content.decode()
+        )
         assert "<script>alert" not in body and "<img src=http" not in body, row.name
         assert "{{7*7}}" in body or "7*7" not in body, row.name
         seen += html.escape(HOSTILE) in body
@@ -82,7 +100,9 @@ def test_search_words_and_keys_of_the_list_stay_text(world: World):
 def test_mail_is_plain_text_with_the_title_as_it_is(world: World):
     rename(world, "frei", HOSTILE)
     requests.request_approval(
-        actor=world.accounts["owner"], workload_id=world.workloads["frei"].pk, type=demo.ApprovalType.PRELIMINARY
+        actor=world.accounts["owner"],
+        workload_id=world.workloads["frei"].pk,
+        type=demo.ApprovalType.PRELIMINARY,
     )
     jobs.run_pending()
     found = [item for item in mail.outbox if HOSTILE in item.body]
@@ -140,7 +160,9 @@ def _names(item: Any) -> list[Any]:
     import pikepdf
 
     if isinstance(item, pikepdf.Stream | pikepdf.Dictionary):
-        kinds = [value for key, value in item.items() if key in {"/S", "/Type"} and isinstance(value, pikepdf.Name)]
+        kinds = [
+            value for key, value in item.items() if key in {"/S", "/Type"} and isinstance(value, pikepdf.Name)
+        ]
         return [*item.keys(), *kinds]
     return []
 

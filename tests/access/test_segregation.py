@@ -167,7 +167,12 @@ def test_evidence_is_not_rewritten(world: World):
     item = world.extras["evidence"]
     rows = EvidenceItem.objects.filter(pk=item.pk)
     other = world.accounts["fremd"].person
-    for change in ({"producer": other}, {"facts_sha256": "0" * 64}, {"provenance": "EMULIERT"}, {"type": "EV-04"}):
+    for change in (
+        {"producer": other},
+        {"facts_sha256": "0" * 64},
+        {"provenance": "EMULIERT"},
+        {"type": "EV-04"},
+    ):
         refused("SoD-03", lambda change=change: rows.update(**change))
     refused("Nachweise", lambda: rows._raw_delete("default"))
     announced(lambda: rows.update(reviewer=world.accounts["PR"].person, reviewed_at=clock.now()))
@@ -343,7 +348,10 @@ def test_second_account_of_an_involved_person_decides_nothing(world: World, acto
 def test_account_of_another_person_is_no_disguise(world: World):
     owner, approver = world.accounts["owner"], world.accounts["FG"]
     refused("SoD-15", lambda: decision(world, owner, person=approver.person))
-    refused("SoD-15", lambda: vote(world, owner, world.approvals["eingereicht"], person=world.accounts["PR"].person))
+    refused(
+        "SoD-15",
+        lambda: vote(world, owner, world.approvals["eingereicht"], person=world.accounts["PR"].person),
+    )
     refused("SoD-15", lambda: User.objects.filter(pk=owner.pk).update(person=approver.person))
 
 
@@ -367,7 +375,9 @@ def test_requester_and_reviewer_act_with_their_own_accounts(world: World):
 def service_of(world: World, actor: str) -> User:
     """Return a service account that counts as the person of `actor`."""
     person = world.accounts[actor].person
-    return announced(lambda: User.objects.create_user(f"dienst-{actor.lower()}", person=person, is_service=True))
+    return announced(
+        lambda: User.objects.create_user(f"dienst-{actor.lower()}", person=person, is_service=True)
+    )
 
 
 def test_service_account_neither_votes_nor_reviews_nor_decides(world: World):

@@ -117,7 +117,11 @@ def _kept(world: World) -> Any:
 
 
 def _people(world: World, house: demo.Demo) -> None:
-    for username, name in (("ohne", "Person ohne Rolle"), ("wo09", "Workload-Owner 9"), ("aus01", "Person 10")):
+    for username, name in (
+        ("ohne", "Person ohne Rolle"),
+        ("wo09", "Workload-Owner 9"),
+        ("aus01", "Person 10"),
+    ):
         demo._invite(house, username, name, PASSWORD)
     demo._give_role(house, "wo09", Role.WORKLOAD_OWNER)
     with unit(actor=SYSTEM):
@@ -208,5 +212,3 @@ def _sign_in(world: World, house: demo.Demo) -> None:
     services.deactivate_account(
         actor=house.user("ad01"), account_id=world.accounts["aus"].pk, reason="ausgeschieden"
     )
-
-

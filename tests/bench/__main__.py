@@ -19,7 +19,8 @@ import logging
 
 from django.core.management import call_command
 
-from tests.bench import house, measures
+from tests.access.world import build
+from tests.bench import measures
 from tests.bench.table import Table
 
 
@@ -27,9 +28,7 @@ def main() -> int:
     """Build a house of its own, measure, print one table; status 1 if a list reads per row."""
     logging.disable(logging.ERROR)
     call_command("migrate", verbosity=0)
-    built = house.build()
-    table = Table()
-    same = True
+    built, table = build(), Table()
     for part in (measures.canonical_form, measures.emulator, measures.audited_write, measures.pages):
         part(built, table)
     same = measures.lists(built, table)

@@ -130,7 +130,12 @@ def lists(world: World, table: Table) -> bool:
         for name in names:
             browser, url = world.browser("owner"), reverse(name)
             found[name].append((cpu_seconds(lambda: browser.get(url), rounds=3), _queries(browser, url)))
-    table.section("Listen (Person mit vielen Rechten)", f"{MANY:,} Zeilen".replace(",", "."), f"{PAGE} Zeilen", "Verhältnis")
+    table.section(
+        "Listen (Person mit vielen Rechten)",
+        f"{MANY:,} Zeilen".replace(",", "."),
+        f"{PAGE} Zeilen",
+        "Verhältnis",
+    )
     labels = {"workloads": "Workloads", "start": "Startseite", "approvals": "Freigaben"}
     same = True
     for name, ((small, few), (large, many)) in found.items():
@@ -148,7 +153,10 @@ def sealing(world: World, table: Table) -> None:
         return
     painted: list[Any] = []
     real = render._write
-    with override_settings(DEMO=True), mock.patch.object(render, "_write", lambda job: (painted.append(job), real(job))[1]):
+    with (
+        override_settings(DEMO=True),
+        mock.patch.object(render, "_write", lambda job: (painted.append(job), real(job))[1]),
+    ):
         approval = demo.decide(demo.Demo(), world.approvals["reif"])
         start = time.process_time()
         jobs.run_pending()

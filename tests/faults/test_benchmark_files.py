@@ -96,3 +96,11 @@ def test_file_of_a_platform_that_is_not_in_use_is_no_baseline(world: World) -> N
         answer = world.browser("pl01").post(url, data, headers=JSON)
     assert answer.status_code == 422
     assert "platform" in answer.json()["errors"]
+
+
+def test_taking_a_file_over_without_a_file_starts_no_measurement(world: World) -> None:
+    url = address("pilot_baseline", world.workload_id)
+    with nothing_but(""):
+        page = world.browser("pl01").post(url, {"only_file": "1"})
+    assert page.status_code == 422
+    assert "Bitte wählen Sie eine Datei." in screen(page)

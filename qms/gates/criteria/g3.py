@@ -18,7 +18,9 @@ def repetition(facts: Facts, policy: Policy) -> Outcome:
     repetitions = policy.integer("POL-02", "benchmark_repetitions")
     iterations = policy.integer("POL-02", "benchmark_iterations_min")
     spread = policy.share("POL-03", "max")
-    threshold = f"{repetitions} × {count(iterations)} Iterationen (POL-02), Streuung ≤ {percent(spread)} (POL-03)"
+    threshold = (
+        f"{repetitions} × {count(iterations)} Iterationen (POL-02), Streuung ≤ {percent(spread)} (POL-03)"
+    )
     found = facts.baseline
     if found is None:
         return missing(threshold, _NO_BASELINE)

@@ -18,6 +18,9 @@ from qms.core.hyphens import CORRECTIONS, MIN_LEFT, MIN_RIGHT, SOFT_HYPHEN, hard
         "außer-ge-wöhn-lich",
         "Qualitäts-management",
         "Her-stel-ler-an-gabe",
+        "Unab-hängige",
+        "Work-loads",
+        "Zeit-stempel-dienst",
     ],
 )
 def test_long_word_breaks_where_german_breaks(broken: str) -> None:
