@@ -73,7 +73,7 @@ def test_hostile_title_stays_text_on_every_page(world: World, actor: str):
             .get(f"{reverse(row.name, args=row.args(world))}?{row.query(world)}")
             .content.decode()
         )
-        assert "<script>alert" not in body and "<img src=http" not in body, row.name
+        assert not re.search("<script>alert|<img src=http", body), row.name
         assert "{{7*7}}" in body or "7*7" not in body, row.name
         seen += html.escape(HOSTILE) in body
     assert seen > 10
@@ -109,7 +109,8 @@ def test_mail_is_plain_text_with_the_title_as_it_is(world: World):
     assert found
     for item in found:
         assert not getattr(item, "alternatives", [])
-        assert "\n" not in item.subject and HOSTILE not in item.subject
+        assert "\n" not in item.subject
+        assert HOSTILE not in item.subject
 
 
 @pytest.mark.parametrize("character", TURNED, ids=ascii)
@@ -148,7 +149,8 @@ def test_hostile_texts_stay_text_in_the_signed_document(world: World):
         jobs.run_pending()
     decided = Approval.objects.get(pk=decided.pk)
     document = signing.document_of(decided.pk)
-    assert document is not None and document.final_sha256, document and document.error
+    assert document is not None
+    assert document.final_sha256, document.error
     with pikepdf.open(io.BytesIO(signing.final_pdf(document))) as pdf:
         names = {str(name) for item in pdf.objects for name in _names(item)}
         assert not names & {"/JavaScript", "/JS", "/Launch", "/URI", "/SubmitForm", "/GoToR", "/OpenAction"}

@@ -6,33 +6,30 @@ asserted is the number of queries of a list. Times are CPU seconds of this proce
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 
-os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
-
 import django
-
-django.setup()
-
-import logging
-
-from django.core.management import call_command
-
-from tests.access.world import build
-from tests.bench import measures
-from tests.bench.table import Table
 
 
 def main() -> int:
     """Build a house of its own, measure, print one table; status 1 if a list reads per row."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
+    django.setup()
+    from django.core.management import call_command
+
+    from tests.access.world import build
+    from tests.bench import measures
+    from tests.bench.table import Table
+
     logging.disable(logging.ERROR)
     call_command("migrate", verbosity=0)
-    built, table = build(), Table()
+    world, table = build(), Table()
     for part in (measures.canonical_form, measures.emulator, measures.audited_write, measures.pages):
-        part(built, table)
-    same = measures.lists(built, table)
-    measures.sealing(built, table)
+        part(world, table)
+    same = measures.lists(world, table)
+    measures.sealing(world, table)
     print(table.text())
     return 0 if same else 1
 

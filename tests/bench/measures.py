@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import time
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -114,7 +115,7 @@ def pages(world: World, table: Table) -> None:
     table.section("Seiten", "Rechenzeit", "", "Abfragen")
     for label, actor, url in addresses:
         browser = world.browser(actor)
-        table.single(label, cpu_seconds(lambda: browser.get(url)), str(_queries(browser, url)))
+        table.single(label, cpu_seconds(partial(browser.get, url)), str(_queries(browser, url)))
     browser, url = world.browser("PR"), reverse("approval_review", args=[cases["eingereicht"]])
     data = _review(world)
     table.single("Prüfen, abgeschickt", cpu_seconds(lambda: browser.post(url, data), rounds=3))
@@ -129,7 +130,7 @@ def lists(world: World, table: Table) -> bool:
         add_workloads(count, owner=accounts["owner"], deputy=accounts["stellv"], requests=False)
         for name in names:
             browser, url = world.browser("owner"), reverse(name)
-            found[name].append((cpu_seconds(lambda: browser.get(url), rounds=3), _queries(browser, url)))
+            found[name].append((cpu_seconds(partial(browser.get, url), rounds=3), _queries(browser, url)))
     table.section(
         "Listen (Person mit vielen Rechten)",
         f"{MANY:,} Zeilen".replace(",", "."),
