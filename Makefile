@@ -102,11 +102,6 @@ test-postgres: .venv/.dev
 .PHONY: bench
 bench: .venv/.dev
 	@$(PY) -m qms.core.catalogues
-	@$(PY) -m tests.bench
-
-.PHONY: bench
-bench: .venv/.dev
-	@$(PY) -m qms.core.catalogues
 	$(PY) -m tests.bench $(ARGS)
 
 # Pictures of the README, made by the product itself; needs Chromium and poppler-utils.

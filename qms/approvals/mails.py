@@ -75,5 +75,7 @@ def tell_sealing(document: Document) -> None:
         return
     waiting = {approval.requester_id, approval.workload.owner_id, approval.reviewer_id}
     sealed = document.state == DocumentState.SEALED
-    people = [person for person in waiting if person] if sealed else selectors.holders(Permission.SEAL_DOCUMENT)
+    people = (
+        [person for person in waiting if person] if sealed else selectors.holders(Permission.SEAL_DOCUMENT)
+    )
     request_mails(Occasion.SEALED if sealed else Occasion.SEAL_FAILED, approval, people)

@@ -164,7 +164,9 @@ class Metric:
                 axes=Axes.from_json(data["axes"]),
                 n=data.get("n"),
                 percentile=data.get("percentile"),
-                interval=Interval(Decimal(interval["lower"]), Decimal(interval["upper"])) if interval else None,
+                interval=Interval(Decimal(interval["lower"]), Decimal(interval["upper"]))
+                if interval
+                else None,
                 calibration=Calibration(data["calibration"]) if "calibration" in data else None,
                 reliable=data["reliable"],
                 note=data.get("note", ""),

@@ -24,11 +24,11 @@ def approval_sentence(report: GateReport, *, title: str, valid_until: date, emul
     if open_rows:
         first = "; ".join(item.row.title_de for item in open_rows[:2])
         count = "ein Kriterium" if len(open_rows) == 1 else f"{len(open_rows)} Kriterien"
-        core = f"Noch keine {_TYPES[report.approval_type]} für ‚{{title}}‘, weil {count} offen sind: {first}"  # noqa: RUF001 - German quotation marks
+        core = f"Noch keine {_TYPES[report.approval_type]} für ‚{{title}}‘, weil {count} offen sind: {first}"
         core = core.replace("ein Kriterium offen sind", "ein Kriterium offen ist")
         return _fitted(core, title)
     core = (
-        f"{_TYPES[report.approval_type]} bis {valid_until:%d.%m.%Y} für ‚{{title}}‘, "  # noqa: RUF001 - German quotation marks
+        f"{_TYPES[report.approval_type]} bis {valid_until:%d.%m.%Y} für ‚{{title}}‘, "
         "weil alle geprüften Kriterien erfüllt sind"
     )
     return _fitted(f"{core}; {_EMULATED}" if emulated else core, title)
@@ -36,7 +36,7 @@ def approval_sentence(report: GateReport, *, title: str, valid_until: date, emul
 
 def rejection_sentence(*, approval_type: ApprovalType, title: str, alternative: str, reason: str) -> str:
     """Return the sentence of a rejection with the first words of its reason."""
-    core = f"Keine {_TYPES[approval_type]} für ‚{{title}}‘ – empfohlen: {alternative.rstrip('.')}; weil "  # noqa: RUF001 - German quotation marks
+    core = f"Keine {_TYPES[approval_type]} für ‚{{title}}‘ – empfohlen: {alternative.rstrip('.')}; weil "
     room = MAX_WORDS - len(core.format(title=title).split())
     words = reason.strip().rstrip(".").split()
     short = " ".join(words) if len(words) <= room else " ".join(words[: max(room - 1, 1)]) + " …"

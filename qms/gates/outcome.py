@@ -97,7 +97,7 @@ def german(value: Decimal) -> str:
 
 def percent(share: Decimal) -> str:
     """Return a share as per cent with decimal comma ("1,8 %")."""
-    return f"{german(share * 100)} %"
+    return f"{german(share * 100)}\u00a0%"
 
 
 def count(value: int) -> str:

@@ -84,11 +84,17 @@ def acts_json(record_ids: Iterable[UUID]) -> bytes:
 def verify_file(data: bytes) -> report.Report:
     """Verify a file against our own root and, where the register knows it, against the recorded digests."""
     found = Document.objects.filter(final_sha256=canonical.sha256_hex(data)).first()
-    expected = Expected(decision_sha256=found.decision_sha256, render_sha256=found.render_sha256) if found else None
+    expected = (
+        Expected(decision_sha256=found.decision_sha256, render_sha256=found.render_sha256) if found else None
+    )
     return _verified(data, root_certificate(), expected)
 
 
 @lru_cache(maxsize=8)
 def _verified(data: bytes, root: x509.Certificate | None, expected: Expected | None) -> report.Report:
     """Same file, same anchor, same verdict: a page that shows a report must not verify for seconds each time."""
-    return verify.verify(data, root=root) if expected is None else verify.verify(data, root=root, expected=expected)
+    return (
+        verify.verify(data, root=root)
+        if expected is None
+        else verify.verify(data, root=root, expected=expected)
+    )

@@ -25,7 +25,10 @@ def context(request: HttpRequest, actor: User, statement: Statement) -> dict[str
     """Begin the ceremony in the session of the request and return what its page shows."""
     challenge = ceremony.begin(actor=actor, session_key=session_key(request), statement=statement)
     means = passkeys.means_of(actor)
-    digests = {DigestName.DOSSIER: _("Prüfsumme des Dossiers"), DigestName.DECISION: _("Prüfsumme der Entscheidung")}
+    digests = {
+        DigestName.DOSSIER: _("Prüfsumme des Dossiers"),
+        DigestName.DECISION: _("Prüfsumme der Entscheidung"),
+    }
     return {
         "challenge": challenge,
         "options": challenge.options,

@@ -106,7 +106,9 @@ class ReviewForm(forms.Form):
                 widget=ChoiceCards,
                 error_messages={"required": _("Bitte antworten Sie zu %(name)s.") % {"name": subject.name}},
             )
-        self.order_fields([*(f"subject_{item.code}" for item in subjects), "reason", "compared_with", "meaning"])
+        self.order_fields(
+            [*(f"subject_{item.code}" for item in subjects), "reason", "compared_with", "meaning"]
+        )
 
     @property
     def answers(self) -> tuple[SubjectAnswer, ...]:
@@ -134,7 +136,9 @@ class DecisionForm(forms.Form):
         max_length=2000,
         help_text=lazy("Pflichtfeld. Erscheint im signierten Dokument."),
         error_messages={
-            "required": lazy("Bitte begründen Sie die Entscheidung; die Begründung steht im signierten Dokument.")
+            "required": lazy(
+                "Bitte begründen Sie die Entscheidung; die Begründung steht im signierten Dokument."
+            )
         },
     )
     alternative = forms.CharField(
@@ -183,10 +187,16 @@ class EvidenceReviewForm(forms.Form):
         label=lazy("Womit haben Sie verglichen?"),
         required=False,
         max_length=400,
-        help_text=lazy("Zum Beispiel mit der Ausgabedatei des Messwerkzeugs. Hebt die Absicherung auf „gegengeprüft“."),
+        help_text=lazy(
+            "Zum Beispiel mit der Ausgabedatei des Messwerkzeugs. Hebt die Absicherung auf „gegengeprüft“."
+        ),
     )
     reason = forms.CharField(
-        label=lazy("Begründung"), required=False, widget=_area(3), max_length=2000, help_text=lazy("Nötig bei einer Ablehnung.")
+        label=lazy("Begründung"),
+        required=False,
+        widget=_area(3),
+        max_length=2000,
+        help_text=lazy("Nötig bei einer Ablehnung."),
     )
 
 
@@ -197,7 +207,9 @@ class ExportForm(forms.Form):
         label=lazy("Wozu brauchen Sie den Export?"),
         max_length=PURPOSE_MAX,
         error_messages={"required": lazy("Ein Export braucht einen Zweck.")},
-        help_text=lazy("Steht im Paket und im Audit-Protokoll. Beispiel: Überwachungsaudit 2027, Stichprobe Freigaben"),
+        help_text=lazy(
+            "Steht im Paket und im Audit-Protokoll. Beispiel: Überwachungsaudit 2027, Stichprobe Freigaben"
+        ),
     )
     with_disclosures = forms.BooleanField(
         label=lazy("Klartext zu Begründungen und Zwecken beilegen"),

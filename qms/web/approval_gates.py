@@ -73,7 +73,9 @@ def checklist(report: GateReport, workload_id: UUID) -> Checklist:
     return Checklist(
         open=_not_met_first(found for item, found in shown if item.blocks),
         gates=rows,
-        not_applicable=[_short(item) for item in report.criteria if item.result is CriterionResult.NOT_APPLICABLE],
+        not_applicable=[
+            _short(item) for item in report.criteria if item.result is CriterionResult.NOT_APPLICABLE
+        ],
         not_checked=[CriterionView(row.id, row.title, "", "", row.reason) for row in report.not_checked],
         met=met,
         count=len(shown),
@@ -118,7 +120,9 @@ def stored_checklist(stored: dict[str, Any]) -> Checklist:
         open=[found for found in shown if found.status not in passing],
         gates=rows,
         not_applicable=[found for found in views if found.status == absent],
-        not_checked=[CriterionView(row["id"], row["title"], "", "", row["reason"]) for row in report["not_checked"]],
+        not_checked=[
+            CriterionView(row["id"], row["title"], "", "", row["reason"]) for row in report["not_checked"]
+        ],
         met=sum(1 for found in shown if found.status in passing),
         count=len(shown),
         checked=report["checked"],

@@ -129,12 +129,20 @@ def acts(approval: Approval) -> list[dict[str, Any]]:
     names = {subject.code: subject.name for subject in rules.subjects}
     votes = approval.votes.filter(reset_at__isnull=True).select_related("act__passkey")
     found = [
-        _act(rules, vote, [{"subject": names.get(row["subject"], row["subject"]), "value": row["value"]} for row in vote.subjects])
+        _act(
+            rules,
+            vote,
+            [
+                {"subject": names.get(row["subject"], row["subject"]), "value": row["value"]}
+                for row in vote.subjects
+            ],
+        )
         for vote in votes
     ]
     decided = approval.decisions.select_related("act__passkey", "record")
     return found + [
-        _act(rules, row, []) | {"value": row.decision, "alternative": row.record.alternative} for row in decided
+        _act(rules, row, []) | {"value": row.decision, "alternative": row.record.alternative}
+        for row in decided
     ]
 
 
@@ -149,7 +157,8 @@ def sentences(entries: list[audit.Entry]) -> list[dict[str, Any]]:
     """Return events in the form the timeline takes."""
     names = names_of(entry.pid for entry in entries)
     return [
-        {"at": entry.ts, "sentence": entry.sentence, "detail": names.get(entry.pid, _("System"))} for entry in entries
+        {"at": entry.ts, "sentence": entry.sentence, "detail": names.get(entry.pid, _("System"))}
+        for entry in entries
     ]
 
 
@@ -163,7 +172,12 @@ def changes(approval: Approval) -> dict[str, Any]:
     workload = approval.workload
     if approval.decided_at:
         found = workload_changes.since(workload, approval.content_sha256)
-        return {"changes": found, "first": False, "changed_after": True, "changes_title": _("Seit dieser Freigabe geändert")}
+        return {
+            "changes": found,
+            "first": False,
+            "changed_after": True,
+            "changes_title": _("Seit dieser Freigabe geändert"),
+        }
     earlier = selectors.previous(approval)
     return {
         **previous_changes(workload, earlier),

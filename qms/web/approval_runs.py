@@ -64,7 +64,11 @@ def _latency(metrics: dict[str, dict[tuple[str, str | None], Metric]], workload:
     series = []
     for key, label in names.items():
         found = metrics.get(key, {})
-        points = [(share, float(found[LATENCY, name].value)) for name, share in _SHARES.items() if (LATENCY, name) in found]
+        points = [
+            (share, float(found[LATENCY, name].value))
+            for name, share in _SHARES.items()
+            if (LATENCY, name) in found
+        ]
         rising = all(b[1] >= a[1] for a, b in pairwise(points))
         if len(points) > 1 and rising:
             series.append(CdfSeries(label, tuple(points)))

@@ -15,7 +15,9 @@ from qms.web import (
 _APPROVAL = "freigaben/<uuid:approval_id>/"
 
 urlpatterns = [
-    path("workloads/<uuid:workload_id>/beantragen/", approval_views.request_approval, name="approval_request"),
+    path(
+        "workloads/<uuid:workload_id>/beantragen/", approval_views.request_approval, name="approval_request"
+    ),
     path("freigaben/", approval_views.approvals, name="approvals"),
     path(_APPROVAL, approval_views.approval, name="approval"),
     path(f"{_APPROVAL}pruefen/", review_views.review, name="approval_review"),

@@ -157,7 +157,9 @@ def verification(request: HttpRequest, approval_id: UUID) -> HttpResponse:
         try:
             report = signing.verify_file(signing.final_pdf(sealed))
         except StoredFileError:
-            damaged = _("Die gespeicherte Datei passt nicht mehr zu ihrer Prüfsumme. Verwenden Sie sie nicht.")
+            damaged = _(
+                "Die gespeicherte Datei passt nicht mehr zu ihrer Prüfsumme. Verwenden Sie sie nicht."
+            )
     context = {
         "approval": found,
         "report": report,

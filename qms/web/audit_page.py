@@ -77,7 +77,9 @@ def scope_of(actor: User) -> Scope:
     keys: set[Any] = set(workloads.values_list("pk", flat=True)) | set(approvals.values_list("pk", flat=True))
     keys |= set(EvidenceItem.objects.filter(workload__in=workloads).values_list("pk", flat=True))
     keys |= set(Document.objects.filter(subject_id__in=approvals.values("pk")).values_list("pk", flat=True))
-    keys |= {item.run_id for item in EvidenceItem.objects.filter(workload__in=workloads, run_id__isnull=False)}
+    keys |= {
+        item.run_id for item in EvidenceItem.objects.filter(workload__in=workloads, run_id__isnull=False)
+    }
     return Scope(False, frozenset(str(key) for key in keys))
 
 
@@ -112,7 +114,9 @@ def rows(found: list[Entry]) -> list[dict[str, Any]]:
             "filter": f"{entry.obj_type}:{entry.obj_id}",
             "url": reverse(_PAGES[entry.obj_type], args=[entry.obj_id]) if entry.obj_type in _PAGES else "",
             "facts": [(key, _text(value)) for key, value in entry.data.items()],
-            "texts": [(path.strip("/").rpartition("/")[2], _text(value)) for path, value in entry.texts.items()],
+            "texts": [
+                (path.strip("/").rpartition("/")[2], _text(value)) for path, value in entry.texts.items()
+            ],
         }
         for entry in found
     ]
@@ -134,7 +138,9 @@ def type_name(kind: str) -> str:
 
 
 def _short(key: str) -> str:
-    return formats.short_digest(key.rpartition("-")[2] if len(key) == len("00000000-0000-0000-0000-000000000000") else key)
+    return formats.short_digest(
+        key.rpartition("-")[2] if len(key) == len("00000000-0000-0000-0000-000000000000") else key
+    )
 
 
 def _text(value: Any) -> str:

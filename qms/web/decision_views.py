@@ -70,7 +70,9 @@ def sign(request: HttpRequest, approval_id: UUID, record_id: UUID) -> HttpRespon
 
     def command() -> HttpResponse:
         challenge, response = act_page.response_of(request, actor, form)
-        made = decisions.decide_approval(actor=actor, record_id=record_id, challenge_id=challenge, response=response)
+        made = decisions.decide_approval(
+            actor=actor, record_id=record_id, challenge_id=challenge, response=response
+        )
         messages.success(request, _success(made))
         return done(request, made, reverse("approval", args=[approval_id]))
 

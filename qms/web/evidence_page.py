@@ -65,10 +65,19 @@ _NAMES: Final[dict[str, Promise | str]] = {
     "replay.equal": lazy("Nachgerechnet, gleiches Ergebnis"),
     "replay.digest": lazy("Prüfsumme der Nachrechnung"),
 }
-_SILENT: Final = frozenset({"type", "run_id", "metrics", "platform", "outputs", "op_coverage", "plausibility", "manifest"})
-_MODES: Final = {"RESIDENT": lazy("Gewichte liegen auf dem Wafer"), "WEIGHT_STREAMING": lazy("Gewichte werden geladen")}
+_SILENT: Final = frozenset(
+    {"type", "run_id", "metrics", "platform", "outputs", "op_coverage", "plausibility", "manifest"}
+)
+_MODES: Final = {
+    "RESIDENT": lazy("Gewichte liegen auf dem Wafer"),
+    "WEIGHT_STREAMING": lazy("Gewichte werden geladen"),
+}
 _ROLES: Final = {"ZIEL": lazy("Ziellauf"), "BASELINE": lazy("Vergleichsbasis")}
-_SOURCES: Final = {"MESSBEFEHL": lazy("Messbefehl"), "IMPORT": lazy("eingereichte Datei"), "EMULATOR": lazy("Emulator")}
+_SOURCES: Final = {
+    "MESSBEFEHL": lazy("Messbefehl"),
+    "IMPORT": lazy("eingereichte Datei"),
+    "EMULATOR": lazy("Emulator"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +103,9 @@ def facts_view(item: EvidenceItem) -> FactsView:
     return FactsView(
         metrics=[_metric(row) for row in facts.get("metrics", [])],
         outputs=[_output(row) for row in facts.get("outputs", [])],
-        rows=_rows({key: value for key, value in facts.items() if key not in _SILENT and key != "replay"} | replay),
+        rows=_rows(
+            {key: value for key, value in facts.items() if key not in _SILENT and key != "replay"} | replay
+        ),
         platform=_rows(facts.get("platform") or {}),
         operators=facts.get("op_coverage", []),
         manifest=_rows(_flat(facts.get("manifest") or {})),
@@ -104,8 +115,20 @@ def facts_view(item: EvidenceItem) -> FactsView:
 def headline(item: EvidenceItem) -> dict[str, Any]:
     """Return the few values of a piece of evidence that a reviewer compares first."""
     found = facts_view(item)
-    wanted = {"repetitions", "iterations", "throughput_cv", "mode", "replay.equal", "unsupported_ops", "manifest_sha256"}
-    first = [row for row in found.metrics if row["metric"].key.startswith("throughput") or row["metric"].percentile == "p95"]
+    wanted = {
+        "repetitions",
+        "iterations",
+        "throughput_cv",
+        "mode",
+        "replay.equal",
+        "unsupported_ops",
+        "manifest_sha256",
+    }
+    first = [
+        row
+        for row in found.metrics
+        if row["metric"].key.startswith("throughput") or row["metric"].percentile == "p95"
+    ]
     return {
         "damaged": found.damaged,
         "metrics": first[:3],
@@ -119,7 +142,11 @@ def _metric(row: dict[str, Any]) -> dict[str, Any]:
         metric = Metric.from_json(row)
     except MetricError:
         return {"name": str(row.get("key", "")), "metric": None}
-    return {"name": figures.metric_name(metric), "metric": metric, "interval": formats.metric_interval(metric)}
+    return {
+        "name": figures.metric_name(metric),
+        "metric": metric,
+        "interval": formats.metric_interval(metric),
+    }
 
 
 def _output(row: dict[str, Any]) -> dict[str, Any]:

@@ -82,7 +82,9 @@ def _page(request: HttpRequest, item: EvidenceItem, actor: User, form: EvidenceR
         "carries": rows,
         "form": form,
         "replaced": item.replaced_by_id is not None,
-        "history": approval_page.sentences(audit.history("Evidence", str(item.pk), limit=approval_page.HISTORY)),
+        "history": approval_page.sentences(
+            audit.history("Evidence", str(item.pk), limit=approval_page.HISTORY)
+        ),
         "history_url": f"{reverse('audit_log')}?objekt=Evidence:{item.pk}",
         "crumbs": [*workload_crumbs(item.workload), {"label": item.title}],
         **_review_state(item, actor),

@@ -48,9 +48,15 @@ def health(request: HttpRequest) -> HttpResponse:
 def _sorted(results: list[checks.Result]) -> list[dict[str, Any]]:
     """Return what needs somebody first."""
     rows = [
-        {"name": item.name, "finding": item.finding, "tone": "ok" if item.finding.ok else "bad" if item.mandatory else "warn"}
+        {
+            "name": item.name,
+            "finding": item.finding,
+            "tone": "ok" if item.finding.ok else "bad" if item.mandatory else "warn",
+        }
         for item in results
     ]
     words = {"ok": _("in Ordnung"), "warn": _("zu beachten"), "bad": _("gestört")}
     order = {"bad": 0, "warn": 1, "ok": 2}
-    return sorted([row | {"word": words[str(row["tone"])]} for row in rows], key=lambda row: order[str(row["tone"])])
+    return sorted(
+        [row | {"word": words[str(row["tone"])]} for row in rows], key=lambda row: order[str(row["tone"])]
+    )

@@ -26,7 +26,9 @@ class RequestSizeMiddleware:
         """Answer 413 by what the client announces; without a length the server hands no body on."""
         announced = request.headers.get("Content-Length") or "0"
         if not announced.isdecimal() or int(announced) > settings.MAX_REQUEST_BYTES:
-            text = _("Die Anfrage ist größer als %(size)d MiB.") % {"size": settings.MAX_REQUEST_BYTES // 2**20}
+            text = _("Die Anfrage ist größer als %(size)d MiB.") % {
+                "size": settings.MAX_REQUEST_BYTES // 2**20
+            }
             return HttpResponse(text, status=413, content_type="text/plain; charset=utf-8")
         return self.get_response(request)
 

@@ -71,7 +71,9 @@ def sign(request: HttpRequest, approval_id: UUID) -> HttpResponse:
     form = ActForm(request.POST or None)
     draft = _read(request.POST.get("draft", ""), found, actor)
     if draft is None:
-        messages.warning(request, _("Die Bestätigung ist abgelaufen. Bitte prüfen und bestätigen Sie erneut."))
+        messages.warning(
+            request, _("Die Bestätigung ist abgelaufen. Bitte prüfen und bestätigen Sie erneut.")
+        )
         return redirect("approval_review", approval_id=approval_id)
 
     def command() -> HttpResponse:
@@ -161,7 +163,9 @@ def _read(token: str, found: Approval, actor: User) -> Review | None:
     if data["approval"] != str(found.pk) or data["account"] != actor.pk:
         return None
     return Review(
-        answers=tuple(SubjectAnswer(code, VoteValue(value), reason) for code, value, reason in data["answers"]),
+        answers=tuple(
+            SubjectAnswer(code, VoteValue(value), reason) for code, value, reason in data["answers"]
+        ),
         meaning=Meaning(data["meaning"]),
         reason=data["reason"],
         compared_with=data["compared_with"],

@@ -33,7 +33,9 @@ class StatusView:
 @require_GET
 def document_status(request: HttpRequest, number: str) -> HttpResponse:
     """Show the state of today to whoever knows number and digest of the decision; 404 for everybody else."""
-    approval = Approval.objects.select_related("workload").filter(number=number, decided_at__isnull=False).first()
+    approval = (
+        Approval.objects.select_related("workload").filter(number=number, decided_at__isnull=False).first()
+    )
     digest = request.GET.get("h", "")
     known = approval.decision_sha256 if approval else ""
     if approval is None or not known or not secrets.compare_digest(known.encode(), digest.lower().encode()):
@@ -60,11 +62,15 @@ def state_of(approval: Approval) -> StatusView:
         text = _("Die Freigabe ist nicht mehr in Kraft: %(status)s.") % {"status": label}
         return StatusView(approval.status, label, "bad", text)
     if force.outdated:
-        text = _("Inhalt oder Nachweise haben sich seit der Entscheidung geändert. Die Freigabe gilt dafür nicht.")
+        text = _(
+            "Inhalt oder Nachweise haben sich seit der Entscheidung geändert. Die Freigabe gilt dafür nicht."
+        )
         return StatusView("VERALTET", _("veraltet"), "warn", text)
     if force.in_force:
         day = formats.day(approval.valid_until) if approval.valid_until else ""
         text = _("Die Freigabe ist heute wirksam und gilt bis %(day)s.") % {"day": day}
         return StatusView("WIRKSAM", _("wirksam"), "ok", text)
-    text = _("Die Entscheidung ist getroffen, das Dokument ist aber noch nicht gesiegelt. Sie ist noch nicht wirksam.")
+    text = _(
+        "Die Entscheidung ist getroffen, das Dokument ist aber noch nicht gesiegelt. Sie ist noch nicht wirksam."
+    )
     return StatusView("SIEGEL_AUSSTEHEND", _("Siegel ausstehend"), "warn", text)

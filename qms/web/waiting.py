@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -28,7 +28,7 @@ from qms.roles.permissions import Permission
 from qms.roles.rules import Account, Case, SodAction, violations
 from qms.signing.models import Document, DocumentState
 from qms.web.answers import account
-from qms.workloads.models import Workload
+from qms.workloads.models import ObjectClassification, Workload
 
 LIMIT: Final = 100  # rows of one kind; more would not be read anyway
 
@@ -114,10 +114,8 @@ def _owners(actor: User) -> Lists:
 
 def _classifications(actor: User) -> Lists:
     """Workloads with a proposed classification that nobody has confirmed."""
-    open_rows = _visible(actor).filter(
-        classifications__confirmed_by__isnull=True, classifications__isnull=False
-    )
-    found = list(open_rows.select_related("answers").distinct()[:LIMIT])
+    unconfirmed = ObjectClassification.objects.filter(workload=OuterRef("pk"), confirmed_by__isnull=True)
+    found = list(_visible(actor).filter(Exists(unconfirmed)).select_related("answers")[:LIMIT])
     rights = guards.prefetch(actor, found)
     mine: list[Row] = []
     others: list[Row] = []

@@ -20,7 +20,7 @@ from qms.web import workload_page
 from qms.web.answers import account, done, submit
 from qms.web.workload_forms import ACCEPT, OwnerForm, WorkloadForm
 from qms.workloads import selectors
-from qms.workloads.models import Workload
+from qms.workloads.models import ObjectClassification, Workload
 from qms.workloads.services import registration
 
 PAGE_SIZE: Final = 25
@@ -38,9 +38,8 @@ def workloads(request: HttpRequest) -> HttpResponse:
     after = _uuid(request.GET.get("after", ""))
     if after is not None:
         found = found.filter(pk__lt=after)
-    unconfirmed = Count("classifications", filter=Q(classifications__confirmed_by__isnull=True))
-    rows = list(found.annotate(level=Max("classifications__level"), unconfirmed=unconfirmed)[: PAGE_SIZE + 1])
-    page = rows[:PAGE_SIZE]
+    rows = list(found[: PAGE_SIZE + 1])
+    page = _with_classes(rows[:PAGE_SIZE])
     context = {
         "crumbs": [],
         "rows": page,
@@ -141,6 +140,17 @@ def _overview(request: HttpRequest, found: Workload, owner_form: OwnerForm | Non
     context["owner_form"] = owner_form or OwnerForm(workload=found)
     context["crumbs"] = workload_crumbs(found)
     return render(request, "workloads/detail.html", context)
+
+
+def _with_classes(rows: list[Workload]) -> list[Workload]:
+    """Add the highest level and the number of unconfirmed classes; joined in, they would be counted for every row."""
+    unconfirmed = Count("pk", filter=Q(confirmed_by__isnull=True))
+    grouped = ObjectClassification.objects.filter(workload__in=rows).order_by().values_list("workload")
+    counts = {key: values for key, *values in grouped.annotate(highest=Max("level"), unconfirmed=unconfirmed)}
+    for row in rows:
+        level, number = counts.get(row.pk, (None, 0))
+        row.level, row.unconfirmed = level, number  # type: ignore[attr-defined]
+    return rows
 
 
 def _crumb_list() -> dict[str, str]:

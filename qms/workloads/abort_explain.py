@@ -123,13 +123,12 @@ def _operand(operand: Operand) -> str:
             return _("dem Budget")
         return _("dem %(factor)s-Fachen des Budgets") % {"factor": number(operand.factor)}
     # A narrow no-break space would be finer; the PDF fonts decide that, not the sentence.
-    return f"{number(operand.number)} {operand.unit}".rstrip()
+    return f"{number(operand.number)}\u00a0{operand.unit}".rstrip()
 
 
 def number(value: Decimal) -> str:
     """Return a number with group separators: points and decimal comma, unless English is active."""
-    whole, point, rest = decimal_text(value).partition(".")
-    english = f"{int(whole):,}{point}{rest}"
+    english = f"{Decimal(decimal_text(value)):,f}"
     if (get_language() or "de").startswith("en"):
         return english
     return english.translate(str.maketrans(",.", ".,"))

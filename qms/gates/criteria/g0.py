@@ -170,5 +170,9 @@ def pilot_limits(facts: Facts, policy: Policy) -> Outcome:
     good = "Der Pilot ist begrenzt und messbar."
     threshold = f"höchstens {longest.days} Tage (POL-01), Budget, Umfang, Erfolgsmaß"
     value = "vollständig" if not gaps else "unvollständig"
-    bad = f"Im Pilotrahmen fehlt: {_named(gaps)}." if facts.pilot else "Der Pilotrahmen ist noch nicht festgelegt."
+    bad = (
+        f"Im Pilotrahmen fehlt: {_named(gaps)}."
+        if facts.pilot
+        else "Der Pilotrahmen ist noch nicht festgelegt."
+    )
     return decide(not gaps, value, threshold, good, bad)

@@ -138,7 +138,9 @@ def confirm_classification(
         raise WrongState(_("Es gibt nichts zu bestätigen; die vier Fragen sind noch offen."), id="G1-1")
     if all(item.confirmed_by_id for item in items):
         raise WrongState(
-            _("Diese Objektklassen sind bereits bestätigt."), id="G1-1", next_step=_("Bitte laden Sie die Seite neu.")
+            _("Diese Objektklassen sind bereits bestätigt."),
+            id="G1-1",
+            next_step=_("Bitte laden Sie die Seite neu."),
         )
     inheritance.check_inheritance(class_values(workload), log_content(workload))
     now = clock.now()

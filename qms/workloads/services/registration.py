@@ -119,7 +119,9 @@ def accept_ownership(*, actor: User, workload_id: UUID) -> Workload:
         raise WrongState(_("Für die Owner-Rolle ist eine andere Person benannt."), id="P02")
     if workload.owner_accepted_at:
         raise WrongState(
-            _("Die Owner-Rolle ist bereits angenommen."), id="P02", next_step=_("Bitte laden Sie die Seite neu.")
+            _("Die Owner-Rolle ist bereits angenommen."),
+            id="P02",
+            next_step=_("Bitte laden Sie die Seite neu."),
         )
     _check_deputy(workload.deputy, actor.person)
     _take_ownership(workload, actor)
