@@ -87,7 +87,7 @@ lint: .venv/.dev
 .PHONY: test
 test: .venv/.dev lint
 	@$(PY) -m qms.core.catalogues
-	STRICT=$(STRICT) $(PY) -m pytest -q -n auto --maxprocesses 8 -rs $(ARGS)
+	STRICT=$(STRICT) $(PY) -m pytest -q -n auto --maxprocesses 8 --dist loadfile -rs $(ARGS)
 
 .PHONY: test-full
 test-full: .venv/.dev
@@ -97,7 +97,7 @@ test-full: .venv/.dev
 .PHONY: test-postgres
 test-postgres: .venv/.dev
 	@$(PY) -m qms.core.catalogues
-	STRICT=$(STRICT) .ci/with_postgres $(PY) -m pytest -q -n auto --maxprocesses 8 -rs -m "not full and not browser and not system" $(ARGS)
+	STRICT=$(STRICT) .ci/with_postgres $(PY) -m pytest -q -n auto --maxprocesses 8 --dist loadfile -rs -m "not full and not browser and not system" $(ARGS)
 
 .PHONY: bench
 bench: .venv/.dev

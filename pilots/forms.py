@@ -23,7 +23,7 @@ class BaselineForm(forms.Form):
         required=False,
         allow_empty_file=True,  # the importer refuses it, which leaves its event
         help_text=_(
-            "Gelesen werden vLLM-Benchmark (JSON) und MLPerf LoadGen (summary und detail), bis 8 MiB."
+            "Gelesen werden vLLM-Benchmark (JSON) und MLPerf LoadGen (summary und detail), bis 8\u00a0MiB."
         ),
     )
     platform = forms.ModelChoiceField(

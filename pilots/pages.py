@@ -108,8 +108,11 @@ def equivalence_of(run: Run) -> list[dict[str, str]]:
     relative = Decimal(found["max_abs_delta"]) / reference if reference else Decimal(0)
     shown = relative.quantize(Decimal(1).scaleb(relative.adjusted() - 2)) if relative else relative
     return [
-        {"label": _("größte Abweichung"), "value": f"{formats.exact(shown * 100)} %"},
-        {"label": _("zulässig (POL-06)"), "value": f"{formats.exact(Decimal(found['rtol']) * 100)} %"},
+        {"label": _("größte Abweichung"), "value": f"{formats.exact(shown * 100)}{formats.NBSP}%"},
+        {
+            "label": _("zulässig (POL-06)"),
+            "value": f"{formats.exact(Decimal(found['rtol']) * 100)}{formats.NBSP}%",
+        },
     ]
 
 
@@ -138,7 +141,7 @@ def map_of(run: Run) -> dict[str, Any] | None:
         ],
         "notes": [
             _(
-                "Belegter Speicher je Rechenelement (SRAM), Skala fest von 0 bis 100 %. Ein Feld sind 8 × 8 Rechenelemente."
+                "Belegter Speicher je Rechenelement (SRAM), Skala fest von 0 bis 100\u00a0%. Ein Feld sind 8 × 8 Rechenelemente."
             ),
             _("Emuliert: Belegung nach dem übersetzten Programm."),
         ],

@@ -24,7 +24,6 @@ import pilots.jobs
 from pilots import demo
 from pilots.demo import Demo
 from qms.approvals.models import Approval
-from qms.audit.actors import SYSTEM
 from qms.audit.models import AuditEvent, AuditLeaf
 from qms.core import canonical, jobs
 from qms.gates import services as gates
@@ -99,7 +98,9 @@ class World:
         person = self.user(name).person
         invitation = people.invite_account(actor=self.user("ad01"), person_id=person.pk)
         token = links.invitation_token(invitation.pk)
-        return people.accept_invitation(actor=SYSTEM, token=token, username=username, password=demo.PASSWORD)
+        return people.accept_invitation(
+            actor=self.user(name), token=token, username=username, password=demo.PASSWORD
+        )
 
     def grant(self, name: str, role: Role, confirmer: str = "pr01") -> None:
         """Give a person one more role, by request and confirmation."""

@@ -30,8 +30,8 @@ from qms.workloads import selectors as workloads
 from qms.workloads.choices import PilotStatus
 from qms.workloads.services import criteria
 
-MEASURED = Axes(Provenance.MEASURED, Assurance.SIGNED_BY_COMMAND, Origin.OWN)
-EMULATED = Axes(Provenance.EMULATED, Assurance.SIGNED_BY_COMMAND, Origin.OWN)
+MEASURED = Axes(Provenance.MEASURED, Assurance.SUBMITTED, Origin.OWN)
+EMULATED = Axes(Provenance.EMULATED, Assurance.SUBMITTED, Origin.OWN)
 REPLAYED = Axes(Provenance.EMULATED, Assurance.REPEATED, Origin.OWN)
 IMPORTED = Axes(Provenance.MEASURED, Assurance.SUBMITTED, Origin.OWN)
 

@@ -32,7 +32,7 @@ CALIBRATION_NOTE: Final = (
 )
 DETERMINISM_NOTE: Final = "deterministisch: alle Perzentile gleich"
 ENERGY_NOTE: Final = "Leistungsangabe des Herstellers × Modellzeit, nicht gemessen"
-AXES: Final = Axes(Provenance.EMULATED, Assurance.SIGNED_BY_COMMAND, Origin.OWN)
+AXES: Final = Axes(Provenance.EMULATED, Assurance.SUBMITTED, Origin.OWN)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,13 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import translation
 
 from qms.approvals import body, selectors
 from qms.approvals.choices import Decision, Meaning
 from qms.approvals.dossier import BuiltDossier
-from qms.approvals.models import Approval, DecisionRecord
+from qms.approvals.models import Approval, ApprovalDecision, DecisionRecord
 from qms.audit import verify
 from qms.core import canonical, store
 from qms.core.clock import timestamp
@@ -117,27 +118,27 @@ def decision_json(
 
 
 def decision_facts(
-    approval: Approval, built: BuiltDossier, *, actor: User, at: datetime, signer: SignerFacts | None = None
+    approval: Approval,
+    built: BuiltDossier,
+    *,
+    actor: User,
+    at: datetime,
+    signer: SignerFacts | None = None,
+    frozen: DecisionRecord | None = None,
 ) -> Facts:
-    """Return the facts of the dossier with what only the decision knows: votes, persons, integrity, act (G7)."""
+    """Return the facts of the dossier with what only the decision knows: votes, persons, integrity, act (G7).
+
+    frozen: the record that is signed; its dates are judged (G7-6), not those a decision at `at` would have.
+    """
     items = list(evidence.current(approval.workload))
-    start, end = validity(ApprovalType(approval.type), at)
+    start, end = validity_of(frozen) if frozen else validity(ApprovalType(approval.type), at)
     deciders = [*approval.decisions.values_list("person_id", flat=True)]
     if actor.person_id not in deciders:
         deciders.append(actor.person_id)
     return replace(
         built.facts,
         now=at,
-        votes=tuple(
-            VoteFacts(
-                role=Role(vote.role),
-                person=vote.person_id,
-                value=VoteValue(vote.value),
-                subjects={row["subject"]: VoteValue(row["value"]) for row in vote.subjects},
-                outdated=vote.dossier_sha256 != approval.dossier_sha256,
-            )
-            for vote in approval.votes.filter(reset_at__isnull=True)
-        ),
+        votes=_vote_facts(approval),
         case=CaseFacts(
             requester=approval.requester_id,
             lead=built.facts.case.lead,
@@ -150,7 +151,7 @@ def decision_facts(
             changed=tuple(item.type for item in evidence.damaged(items)),
             log_ok=verify.check_log().ok,
         ),
-        validity=ValidityFacts(start, end),
+        validity=ValidityFacts(start, end) if start and end else None,
         document=DocumentFacts(notice=True),
         signer=signer,
         deviation_reason="",
@@ -159,7 +160,7 @@ def decision_facts(
 
 def document_request(approval: Approval, frozen: DecisionRecord, built: BuiltDossier) -> DocumentRequest:
     """Return what the sealing job turns into the signed document; German, whatever language is active."""
-    fields = _fields(approval)
+    fields = _fields(approval, frozen)
     with translation.override("de"):
         model = body.document_body(approval, frozen, built)
     return DocumentRequest(
@@ -196,6 +197,11 @@ def may_sign(frozen: DecisionRecord, actor: User) -> bool:
     )
 
 
+def decisions_on(approval: Approval, frozen: DecisionRecord) -> QuerySet[ApprovalDecision]:
+    """Return the signed decisions that carry this record, in the order of their fields."""
+    return approval.decisions.filter(decision_sha256=frozen.sha256).order_by("created_at", "id")
+
+
 def issued_body(approval: Approval) -> dict[str, Any] | None:
     """Return the document model of the newest document about the approval, or None if it is not there (any more)."""
     document = signing.document_of(approval.pk)
@@ -212,6 +218,19 @@ def validity_of(frozen: DecisionRecord) -> tuple[datetime | None, datetime | Non
     """Return the validity written in a frozen decision record."""
     values = parsed(frozen)["validity"]
     return _moment(values["from"]), _moment(values["until"])
+
+
+def _vote_facts(approval: Approval) -> tuple[VoteFacts, ...]:
+    return tuple(
+        VoteFacts(
+            role=Role(vote.role),
+            person=vote.person_id,
+            value=VoteValue(vote.value),
+            subjects={row["subject"]: VoteValue(row["value"]) for row in vote.subjects},
+            outdated=vote.dossier_sha256 != approval.dossier_sha256,
+        )
+        for vote in approval.votes.filter(reset_at__isnull=True)
+    )
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -308,10 +327,10 @@ def _entitled(approval: Approval) -> list[str]:
     return list(Person.objects.filter(pk__in=ids).values_list("pid", flat=True))
 
 
-def _fields(approval: Approval) -> list[FieldRequest]:
+def _fields(approval: Approval, frozen: DecisionRecord) -> list[FieldRequest]:
     rule_set = gates.rule_set()
     vote = approval.votes.filter(reset_at__isnull=True).latest("created_at")
-    acts = [vote, *approval.decisions.order_by("created_at", "id")]
+    acts = [vote, *decisions_on(approval, frozen)]
     return [
         FieldRequest(
             field=person_field(number),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import Protocol
+from datetime import datetime, timedelta
+from typing import Final, Protocol
+from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 
 from qms.approvals.choices import ApprovalType, Decision, Meaning, VoteValue
 from qms.core.errors import CriterionNotMet, WrongState
 from qms.gates.engine import GateReport
-from qms.gates.policy import Policy
 from qms.workloads.choices import WorkloadStatus
+
+# How long a frozen decision can be signed; no POL names it.
+FROZEN_LIFE: Final = timedelta(hours=24)
 
 
 class HasStatus(Protocol):
@@ -73,13 +77,6 @@ def _refuse(message: str, criterion: str, next_step: str) -> None:
     raise CriterionNotMet(message, id=criterion, code="EINREICHUNG_VERWEIGERT", next_step=next_step)
 
 
-def check_submittable(report: GateReport) -> None:
-    """Raise CriterionNotMet naming the first open NW criterion of G0 (T-01)."""
-    for item in report.blocking_submission():
-        message = _("Einreichen nicht möglich: %(reason)s") % {"reason": item.reason_de}
-        _refuse(message, item.row.id, item.row.how_de)
-
-
 def check_answers(
     answers: Iterable[tuple[str, VoteValue, str]], *, expected: Sequence[str] | None = None
 ) -> None:
@@ -105,13 +102,6 @@ def overall_vote(values: Iterable[VoteValue]) -> VoteValue:
         if value in found:
             return value
     raise ValueError("expected at least one vote value, got none")
-
-
-def check_votes_complete(report: GateReport) -> None:
-    """Raise CriterionNotMet (G7-2) unless votes and opinions are complete in an evaluated decision report."""
-    found = report.result("G7-2")
-    if found.blocks:
-        raise CriterionNotMet(found.reason_de, id="G7-2", next_step=found.row.how_de)
 
 
 def check_meaning(meaning: Meaning | None, allowed: Iterable[Meaning] | None = None) -> None:
@@ -157,20 +147,20 @@ def check_no_open_criterion(report: GateReport, *, signed: bool = False) -> None
     )
 
 
-def check_condition_possible(report: GateReport, criterion_id: str) -> None:
-    """Raise CriterionNotMet if `criterion_id` cannot be replaced by a condition (NW)."""
-    found = report.result(criterion_id)
-    if found.kind.value == "NW":
-        message = _("Bedingte Freigabe nicht möglich: %(id)s kann nicht durch eine Auflage ersetzt werden.")
-        raise CriterionNotMet(message % {"id": criterion_id}, id=criterion_id, next_step=found.row.how_de)
+def check_fresh(frozen_at: datetime, now: datetime, *, cosigned: bool) -> None:
+    """Raise WrongState (409) for a frozen decision that is too old to be signed: it would be dated back.
 
-
-def check_validity(
-    policy: Policy, approval_type: ApprovalType, *, valid_from: datetime, valid_until: datetime
-) -> None:
-    """Raise CriterionNotMet (G7-6) unless the validity is positive and within POL-20 (whole days count)."""
-    longest = policy.span("POL-20", approval_type.value)
-    span = valid_until - valid_from
-    if span.total_seconds() <= 0 or span.days > longest.days:
-        message = _("Die Gültigkeit darf höchstens %(days)s Tage betragen (G7-6).") % {"days": longest.days}
-        raise CriterionNotMet(message, id="G7-6", next_step=_("Enddatum vorziehen."))
+    The first signature is of the local day of its dates. cosigned: another person signed the record already, on its
+    day; the others have `FROZEN_LIFE` in all.
+    """
+    zone = ZoneInfo(settings.TIME_ZONE)
+    same_day = frozen_at.astimezone(zone).date() == now.astimezone(zone).date()
+    if now - frozen_at <= FROZEN_LIFE and (same_day or cosigned):
+        return
+    raise WrongState(
+        _("Der Wortlaut dieser Entscheidung ist zu alt, um noch signiert zu werden."),
+        id="T-08",
+        next_step=_("Die antragstellende Person zieht den Antrag zurück und stellt ihn neu.")
+        if cosigned
+        else _("Bitte formulieren Sie die Entscheidung neu."),
+    )

@@ -22,6 +22,7 @@ from qms.roles.models import Person, User
 from qms.roles.permissions import Permission
 from qms.roles.rules import Account, Case, SodAction, check_segregation
 from qms.signing import selectors as signing
+from qms.workloads import selectors as workloads
 from qms.workloads.models import Workload
 
 ACTIVE = (ApprovalStatus.APPROVED, ApprovalStatus.CONDITIONALLY_APPROVED)
@@ -59,7 +60,7 @@ def sod_case(approval: Approval, actor: User) -> Case:
         owner=workload.owner_id,
         deputy=workload.deputy_id,
         lead=pilot.lead_id if pilot else None,
-        workers=frozenset({workload.created_by_id, *(person for person, run in evidence if run)}),
+        workers=workloads.workers(workload) | {person for person, run in evidence if run},
         producers=frozenset(person for person, _run in evidence),
         reviewer=_account(approval.reviewer_account) if approval.reviewer_account else None,
         deciders=tuple(_account(decision.account) for decision in earlier),

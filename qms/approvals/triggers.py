@@ -10,12 +10,14 @@ from typing import Final
 
 from qms.approvals.models import UNDECIDED
 from qms.audit import guard
+from qms.roles.guards import WORKING_CODENAMES
 from qms.roles.triggers import Refused, postgresql, sqlite
 
 _APPROVAL: Final = "approvals_approval"
 _DECISION: Final = "approvals_approvaldecision"
 _VOTE: Final = "approvals_vote"
 _EVIDENCE: Final = "evidence_evidenceitem"
+_GRANT: Final = "workloads_workloadusergrant"
 _FIXED: Final = (
     "number",
     "type",
@@ -41,6 +43,7 @@ _EVIDENCE_FIXED: Final = (
     *("workload_id", "type", "run_id", "producer_id", "facts_sha256", "raw_sha256", "raw_name", "size_bytes"),
     *("provenance", "origin", "measured_at", "uploaded_at"),
 )
+_WORKING: Final = ", ".join(f"'{codename}'" for codename in WORKING_CODENAMES)
 _UNDECIDED: Final = ", ".join(f"'{status}'" for status in UNDECIDED)
 _SETTLED: Final = "'FREIGEGEBEN', 'BEDINGT_FREIGEGEBEN', 'ABGELEHNT'"
 # From where a decision or the end of a suspension leads into a settled state (T-08 to T-10, T-13, T-15).
@@ -85,11 +88,22 @@ def _wrong_copies(*columns: str) -> str:
 
 
 def _worked_on_it() -> str:
-    """Who recorded the workload or carried out one of its runs judges it neither (SoD-02 as `kompakt` reads it)."""
+    """Who recorded the workload, carried out a run or was ever entrusted with it judges it neither.
+
+    SoD-02 as `kompakt` reads it: a personal grant to act stays when another owner, deputy or lead follows.
+    """
+    run = (
+        f"EXISTS (SELECT 1 FROM {_EVIDENCE} e WHERE e.workload_id = w.id AND e.run_id IS NOT NULL"
+        " AND e.producer_id = NEW.person_id)"
+    )
+    entrusted = (
+        f"EXISTS (SELECT 1 FROM {_GRANT} g JOIN roles_user u ON u.id = g.user_id"
+        " JOIN auth_permission p ON p.id = g.permission_id WHERE g.content_object_id = w.id"
+        f" AND u.person_id = NEW.person_id AND p.codename IN ({_WORKING}))"
+    )
     return (
         f"EXISTS (SELECT 1 FROM {_APPROVAL} a JOIN workloads_workload w ON w.id = a.workload_id"
-        " WHERE a.id = NEW.approval_id AND (w.created_by_id = NEW.person_id OR EXISTS (SELECT 1"
-        f" FROM {_EVIDENCE} e WHERE e.workload_id = w.id AND e.run_id IS NOT NULL AND e.producer_id = NEW.person_id)))"
+        f" WHERE a.id = NEW.approval_id AND (w.created_by_id = NEW.person_id OR {run} OR {entrusted}))"
     )
 
 

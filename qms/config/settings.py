@@ -17,7 +17,7 @@ PUBLIC = env.PublicUrl(env.text("QMS_PUBLIC_URL", "http://localhost:8000"))
 SECRET_KEY = env.secret("secret_key")
 DEBUG = env.flag("QMS_DEBUG")
 DEMO = env.flag("QMS_DEMO")
-ALLOWED_HOSTS = [PUBLIC.host, *(["127.0.0.1", "testserver"] if PUBLIC.host == "localhost" else [])]
+ALLOWED_HOSTS = [PUBLIC.host, *(["127.0.0.1"] if PUBLIC.host == "localhost" else [])]
 CSRF_TRUSTED_ORIGINS = [PUBLIC.origin]
 
 INSTALLED_APPS = [
@@ -181,7 +181,10 @@ SESSION_COOKIE_NAME = "__Host-qms" if PUBLIC.is_https else "qms"
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 SECURE_HSTS_SECONDS = 31_536_000 if PUBLIC.is_https else 0
 
-EMAIL_BACKEND = env.text("QMS_EMAIL_BACKEND", "django.core.mail.backends.console.EmailBackend")
+# Without a mail server a demo prints its mails; a real installation drops them, for links do not belong in its log.
+EMAIL_BACKEND = env.text(
+    "QMS_EMAIL_BACKEND", f"django.core.mail.backends.{'console' if DEMO else 'dummy'}.EmailBackend"
+)
 DEFAULT_FROM_EMAIL = env.text("QMS_EMAIL_FROM", "ai-qms@localhost")
 
 CELERY_BROKER_URL = env.broker_url()

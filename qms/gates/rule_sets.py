@@ -18,7 +18,7 @@ from qms.gates.policy import Policy
 from qms.roles.matrix import Matrix
 from qms.roles.permissions import Permission
 from qms.roles.roles import Role
-from qms.workloads.choices import Flag, Level
+from qms.workloads.choices import AiActRiskClass, Flag, Level
 
 _FOLDER: Final = Path(__file__).parent / "rulesets"
 NEWEST: Final[dict[str, str]] = {"kompakt": "0.1.0", "standard": "0.1.0"}
@@ -112,6 +112,7 @@ class Covers:
     approval_types: tuple[ApprovalType, ...]
     levels: tuple[Level, ...]
     flags: tuple[Flag, ...]
+    risk_classes: tuple[AiActRiskClass, ...]
 
 
 @dataclass(frozen=True)
@@ -276,6 +277,7 @@ def _covers(row: Mapping[str, Any]) -> Covers:
         tuple(ApprovalType(code) for code in row["approval_types"]),
         tuple(Level(code) for code in row["levels"]),
         tuple(Flag(code) for code in row["flags"]),
+        tuple(AiActRiskClass(code) for code in row["risk_classes"]),
     )
 
 

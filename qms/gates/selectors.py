@@ -99,7 +99,7 @@ def facts_for(
         ),
         case=CaseFacts(
             lead=_pilot_lead(workload),
-            workers=frozenset({workload.created_by_id, *(item.producer_id for item in items)}),
+            workers=workloads.workers(workload) | {item.producer_id for item in items},
             reviewer=reviewer_id,
         ),
     )

@@ -92,11 +92,11 @@ def first_open_of(workload: Workload, ids: Sequence[str]) -> OpenRequirement | N
 
 
 def uncovered(workload: Workload, approval_type: ApprovalType | None = None) -> tuple[Uncovered, ...]:
-    """Return the classes, flags and types this version has no criteria for (EM-13)."""
+    """Return the classes, flags, types and risk classes this version has no criteria for (EM-13)."""
     rows = list(workload.classifications.all())
     levels = {Level(row.level) for row in rows}
     flags = {Flag(flag) for row in rows for flag in row.flags}
-    return coverage.uncovered(rule_set(), levels, flags, approval_type)
+    return coverage.uncovered(rule_set(), levels, flags, approval_type, _risk_class(workload))
 
 
 def votes_required(workload: Workload, approval_type: ApprovalType) -> RequiredVotes:
@@ -108,7 +108,7 @@ def votes_required(workload: Workload, approval_type: ApprovalType) -> RequiredV
         approval_type,
         level=facts.level(),
         flags=facts.flags(),
-        risk_class=AiActRiskClass(workload.ai_act_risk_class) if workload.ai_act_risk_class else None,
+        risk_class=_risk_class(workload),
         budget_eur=pilot.values.budget_cap_eur if pilot else None,
     )
 
@@ -128,6 +128,10 @@ def advance(workload: Workload, actor: User) -> None:
                 subject=workload,
                 facts={"gate": gate, "rule_set": current.rule_set, "status": after.value},
             )
+
+
+def _risk_class(workload: Workload) -> AiActRiskClass | None:
+    return AiActRiskClass(workload.ai_act_risk_class) if workload.ai_act_risk_class else None
 
 
 def _refuses(current: GateReport, gate: str) -> bool:

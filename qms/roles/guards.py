@@ -35,6 +35,8 @@ RUN: Final[Codename] = "run_workload"
 REVIEW: Final[Codename] = "review_workload"
 DECIDE: Final[Codename] = "decide_workload"
 CODENAMES: Final[tuple[Codename, ...]] = (VIEW, OWN, RUN, REVIEW, DECIDE)
+WORKING_CODENAMES: Final[tuple[Codename, ...]] = (OWN, RUN)
+"""Grants that, held in person, make their holder involved in the workload for good (SoD-02)."""
 
 # Permissions whose grant is the same whoever acts.
 PERMISSION_CODENAME: Final[dict[Permission, Codename]] = {

@@ -13,8 +13,14 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
+_NO_SERVER: Final = ("console.EmailBackend", "dummy.EmailBackend")
 INVITATION_LIFETIME: Final = timedelta(days=7)
 FIRST_RUN_LIFETIME: Final = timedelta(hours=24)
+
+
+def mail_configured() -> bool:
+    """Return whether links leave by a mail server; without one somebody has to hand them over."""
+    return not settings.EMAIL_BACKEND.endswith(_NO_SERVER)
 
 
 def random_token() -> str:

@@ -10,8 +10,9 @@ from uuid import UUID
 from django.db.models import Prefetch, QuerySet
 from django.utils.translation import gettext as _
 
+from qms.audit.actors import HasActor
 from qms.core import clock
-from qms.core.errors import NotVisible, Refusal
+from qms.core.errors import NotVisible, PermissionMissing, Refusal
 from qms.roles import guards, links, matrix
 from qms.roles.models import FirstRunLink, Invitation, Person, RoleAction, RoleAssignment, RoleRequest, User
 from qms.roles.permissions import Permission
@@ -125,6 +126,28 @@ def invitation_by_token(token: str) -> Invitation:
     return found
 
 
+def require_invited(actor: HasActor, invitation: Invitation) -> None:
+    """Refuse, for a person who has an account, everybody but that person, signed in: whoever invites sees the link.
+
+    A switched-off account counts too. Raises PermissionMissing.
+    """
+    person = invitation.person
+    if not person.accounts.filter(is_service=False).exists():
+        return
+    if isinstance(actor, User) and actor.person_id == person.pk and actor.is_active and not actor.is_service:
+        return
+    raise PermissionMissing(
+        _(
+            "Für diese Person gibt es schon ein Konto: Ein weiteres legt nur an, wer mit dem vorhandenen angemeldet ist."
+        ),
+        id=Permission.ASSIGN_ROLES.value,
+        next_step=_(
+            "Melden Sie sich zuerst mit Ihrem vorhandenen Konto an und öffnen Sie dann den Link noch einmal."
+        ),
+        facts={"person": person.pid, "invitation": str(invitation.pk)},
+    )
+
+
 def first_run_link_by_token(token: str) -> FirstRunLink:
     """Return the first-run link behind a token; raises NotVisible."""
     found = FirstRunLink.objects.filter(token_sha256=links.token_sha256(token)).first()
@@ -136,6 +159,12 @@ def first_run_link_by_token(token: str) -> FirstRunLink:
 def username_taken(username: str) -> bool:
     """Return whether an account of that name exists, whatever the case of its letters."""
     return User.objects.filter(username__iexact=username).exists()
+
+
+def addresses_of(person: Person) -> list[str]:
+    """Return where mail reaches the person: its own address and those of its active accounts, each once."""
+    accounts = person.accounts.filter(is_active=True, is_service=False).values_list("email", flat=True)
+    return list({address.casefold(): address for address in (*accounts, person.email)}.values())
 
 
 def people() -> QuerySet[Person]:

@@ -14,12 +14,13 @@ from django.utils.translation import gettext_lazy
 
 from qms.core import clock
 from qms.core.tasks import handler
-from qms.roles import links
+from qms.roles import links, selectors
 from qms.roles.models import Invitation, User
-from qms.roles.services.people import MAIL_TASK
+from qms.roles.services.people import FURTHER_ACCOUNT, MAIL_TASK
 from qms.roles.services.sign_in import NOTICE_TASK
 
 NOTICES: Final[dict[str, Promise]] = {
+    FURTHER_ACCOUNT: gettext_lazy("Es wurde als weiteres Konto für Sie angelegt."),
     "PASSKEY_REGISTRIERT": gettext_lazy("Ein Passkey wurde registriert."),
     "PASSKEY_ENTFERNT": gettext_lazy("Ein Passkey wurde entfernt."),
     "PASSWORT_GEAENDERT": gettext_lazy("Das Passwort wurde geändert."),
@@ -46,17 +47,19 @@ def send_invitation_mail(payload: dict[str, str]) -> None:
             "Konto an. Er gilt %(days)d Tage und nur einmal:\n\n%(url)s\n\n"
             "Haben Sie keine Einladung erwartet, löschen Sie diese E-Mail.\n"
         ) % {"days": links.INVITATION_LIFETIME.days, "url": url}
-        send_mail(_("Einladung zu AI-QMS"), text, settings.DEFAULT_FROM_EMAIL, [invitation.person.email])
+        receivers = selectors.addresses_of(invitation.person)
+        send_mail(_("Einladung zu AI-QMS"), text, settings.DEFAULT_FROM_EMAIL, receivers)
 
 
 @handler(NOTICE_TASK)
 def send_notice(payload: dict[str, str]) -> None:
-    """Tell a person that a means of signing in to its account changed."""
-    account = User.objects.get(pk=int(payload["account_id"]))
+    """Tell a person, at every active account's address, that an account of it or a means to sign in changed."""
+    account = User.objects.select_related("person").get(pk=int(payload["account_id"]))
     with translation.override("de"):
         text = _(
             "Guten Tag,\n\n"
             "an Ihrem Konto %(username)s wurde etwas geändert: %(notice)s\n\n"
             "Waren Sie das nicht, melden Sie es bitte sofort Ihrer Administration.\n"
         ) % {"username": account.username, "notice": NOTICES[payload["notice"]]}
-        send_mail(_("Änderung an Ihrem Konto in AI-QMS"), text, settings.DEFAULT_FROM_EMAIL, [account.email])
+        receivers = selectors.addresses_of(account.person)
+        send_mail(_("Änderung an Ihrem Konto in AI-QMS"), text, settings.DEFAULT_FROM_EMAIL, receivers)

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 
 from django import forms
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 
 from qms.core.errors import CriterionNotMet
 from qms.roles.models import User
@@ -58,8 +58,3 @@ def submit(
     response = page()
     response.status_code = 422
     return response
-
-
-def show(request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
-    """Return a rendered page."""
-    return render(request, template, context)

@@ -7,7 +7,14 @@ from __future__ import annotations
 from typing import Any
 
 from allauth.account.adapter import get_adapter
-from allauth.account.views import LoginView, PasswordChangeView, PasswordResetFromKeyView, PasswordSetView
+from allauth.account.views import (
+    LoginView,
+    PasswordChangeView,
+    PasswordResetDoneView,
+    PasswordResetFromKeyView,
+    PasswordResetView,
+    PasswordSetView,
+)
 from allauth.mfa.base.views import AuthenticateView
 from allauth.mfa.recovery_codes.views import GenerateRecoveryCodesView
 from allauth.mfa.totp.views import ActivateTOTPView, DeactivateTOTPView
@@ -20,7 +27,8 @@ from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from qms.roles import accounts, selectors, services
+from qms.core import installation
+from qms.roles import accounts, links, selectors, services
 from qms.roles.models import User
 from qms.roles.services import SignInMethod
 
@@ -32,7 +40,7 @@ class Login(LoginView):
         """Add the public address if the request came another way, and the demo logins."""
         context: dict[str, Any] = super().get_context_data(**kwargs)
         context["public_url"] = "" if _came_by_public_url(self.request) else settings.PUBLIC.url
-        context["demo_logins"] = selectors.demo_logins() if settings.DEMO else []
+        context["demo_logins"] = selectors.demo_logins() if installation.is_demo() else []
         return context
 
     def get_form(self, form_class: Any = None) -> Any:
@@ -41,6 +49,8 @@ class Login(LoginView):
         form.fields["login"].label = _("Benutzername oder E-Mail-Adresse")
         for name in ("login", "password"):
             form.fields[name].widget.attrs.pop("placeholder", None)
+        if not _reset_offered():
+            form.fields["password"].help_text = ""
         return form
 
 
@@ -111,7 +121,25 @@ class SetPassword(RecordedChange, PasswordSetView):
     """Set a first password."""
 
 
-class ResetPassword(RecordedChange, PasswordResetFromKeyView):
+class ByMail:
+    """Pages of a new password by mail; there are none in a real installation without a mail server."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Answer 404 where no link can have reached anybody."""
+        if not _reset_offered():
+            raise Http404
+        return super().dispatch(request, *args, **kwargs)  # type: ignore[misc]
+
+
+class RequestReset(ByMail, PasswordResetView):
+    """Ask for the link."""
+
+
+class ResetRequested(ByMail, PasswordResetDoneView):
+    """Say that the link is on its way."""
+
+
+class ResetPassword(ByMail, RecordedChange, PasswordResetFromKeyView):
     """Set a new password with the link from the mail."""
 
     def person_account(self) -> User:
@@ -123,7 +151,7 @@ class ResetPassword(RecordedChange, PasswordResetFromKeyView):
 @require_POST
 def demo_login(request: HttpRequest, account_id: int) -> HttpResponse:
     """Sign in as one of the demo's people without a password; there is no such page outside a demo."""
-    offered = selectors.demo_logins() if settings.DEMO else []
+    offered = selectors.demo_logins() if installation.is_demo() else []
     if account_id not in {row.account_id for row in offered}:
         raise Http404
     get_adapter().login(request, User.objects.get(pk=account_id))
@@ -133,6 +161,10 @@ def demo_login(request: HttpRequest, account_id: int) -> HttpResponse:
 def no_page(request: HttpRequest) -> HttpResponse:
     """Answer 404: addresses are kept with the person, not changed by allauth's page."""
     raise Http404
+
+
+def _reset_offered() -> bool:
+    return links.mail_configured() or installation.is_demo()
 
 
 def _came_by_public_url(request: HttpRequest) -> bool:

@@ -34,6 +34,8 @@ urlpatterns = [
     path("konto/email/", sign_in.no_page, name="account_email"),
     path("konto/password/change/", sign_in.ChangePassword.as_view(), name="account_change_password"),
     path("konto/password/set/", sign_in.SetPassword.as_view(), name="account_set_password"),
+    path("konto/password/reset/", sign_in.RequestReset.as_view(), name="account_reset_password"),
+    path("konto/password/reset/done/", sign_in.ResetRequested.as_view(), name="account_reset_password_done"),
     re_path(
         r"^konto/password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
         sign_in.ResetPassword.as_view(),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -62,20 +61,20 @@ def accept(request: HttpRequest, token: str) -> HttpResponse:
     """Make the account of an invited person."""
     invitation = selectors.invitation_by_token(token)
     form = AccountForm(request.POST or None)
+    actor = account(request) if request.user.is_authenticated else SYSTEM
 
     def command() -> HttpResponse:
         values = {key: form.cleaned_data[key] for key in ("username", "password")}
-        made = services.accept_invitation(actor=SYSTEM, token=token, **values)
+        made = services.accept_invitation(actor=actor, token=token, **values)
         messages.success(request, _("Ihr Konto ist angelegt. Melden Sie sich an."))
         return done(request, made, reverse("account_login"))
 
     def page() -> HttpResponse:
-        is_open = invitation.accepted_at is None and invitation.expires_at > clock.now()
-        context = {
-            "form": form,
-            "person": invitation.person,
-            "is_open": is_open and invitation.person.is_active,
-        }
+        unused = invitation.accepted_at is None and invitation.expires_at > clock.now()
+        is_open = unused and invitation.person.is_active
+        if is_open:
+            selectors.require_invited(actor, invitation)
+        context = {"form": form, "person": invitation.person, "is_open": is_open}
         return render(request, "roles/accept.html", context)
 
     return submit(request, form, command, page) if request.method == "POST" else page()
@@ -275,7 +274,7 @@ def _has_letter(actor: User, letters: matrix.Letters) -> bool:
 
 def _tell_link(request: HttpRequest, invitation: Invitation) -> None:
     """Say that the mail is on its way; without a mail server show the link, which has to be handed over then."""
-    if not settings.EMAIL_BACKEND.endswith(("console.EmailBackend", "dummy.EmailBackend")):
+    if links.mail_configured():
         messages.success(request, _("Die Einladung ist unterwegs. Der Link gilt 7 Tage und einmal."))
         return
     url = links.public_url("people_accept", links.invitation_token(invitation.pk))

@@ -28,6 +28,7 @@ from qms.roles.permissions import Permission
 from qms.roles.rules import Account, Case, SodAction, violations
 from qms.signing.models import Document, DocumentState
 from qms.web.answers import account
+from qms.workloads import selectors as workloads
 from qms.workloads.models import ObjectClassification, Workload
 
 LIMIT: Final = 100  # rows of one kind; more would not be read anyway
@@ -117,12 +118,14 @@ def _classifications(actor: User) -> Lists:
     unconfirmed = ObjectClassification.objects.filter(workload=OuterRef("pk"), confirmed_by__isnull=True)
     found = list(_visible(actor).filter(Exists(unconfirmed)).select_related("answers")[:LIMIT])
     rights = guards.prefetch(actor, found)
+    workers = workloads.workers_of(found)
     mine: list[Row] = []
     others: list[Row] = []
     for workload in found:
         since = workload.answers.answered_at if hasattr(workload, "answers") else workload.created_at
         may = rights.may(Permission.CONFIRM_CLASSIFICATION, workload)
-        if may and not violations(_workload_case(workload, actor), SodAction.CONFIRM_CLASSIFICATION):
+        case = _workload_case(workload, actor, workers[workload.pk])
+        if may and not violations(case, SodAction.CONFIRM_CLASSIFICATION):
             url, note = (
                 reverse("workload_confirm", args=[workload.pk]),
                 _("Datenklassifizierung, 7 Objektklassen"),
@@ -145,10 +148,12 @@ def _requests(actor: User) -> Lists:
     )
     rights = guards.prefetch(actor, [approval.workload for approval in found])
     producers = _producers(found)
+    workers = workloads.workers_of(approval.workload for approval in found)
     mine: list[Row] = []
     others: list[Row] = []
     for approval in found:
-        case = _approval_case(approval, actor, producers[approval.workload_id])
+        key = approval.workload_id
+        case = _approval_case(approval, actor, producers[key], workers[key])
         row = _own_row(approval, rights, case)
         if row is not None:
             mine.append(row)
@@ -281,18 +286,20 @@ def _account(user: User) -> Account:
     return Account(user.person_id, user.pk, user.is_service)
 
 
-def _workload_case(workload: Workload, actor: User) -> Case:
+def _workload_case(workload: Workload, actor: User, workers: frozenset[UUID]) -> Case:
     pilot = getattr(workload, "pilot", None)
     return Case(
         _account(actor),
         owner=workload.owner_id,
         deputy=workload.deputy_id,
         lead=pilot.lead_id if pilot else None,
-        workers=frozenset({workload.created_by_id}),
+        workers=workers,
     )
 
 
-def _approval_case(approval: Approval, actor: User, producers: frozenset[UUID]) -> Case:
+def _approval_case(
+    approval: Approval, actor: User, producers: frozenset[UUID], workers: frozenset[UUID]
+) -> Case:
     workload = approval.workload
     pilot = getattr(workload, "pilot", None)
     return Case(
@@ -301,7 +308,7 @@ def _approval_case(approval: Approval, actor: User, producers: frozenset[UUID]) 
         owner=workload.owner_id,
         deputy=workload.deputy_id,
         lead=pilot.lead_id if pilot else None,
-        workers=frozenset({workload.created_by_id}) | producers,
+        workers=workers | producers,
         producers=producers,
         reviewer=_account(approval.reviewer_account) if approval.reviewer_account else None,
         deciders=tuple(_account(decision.account) for decision in approval.decisions.all()),

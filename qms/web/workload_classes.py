@@ -16,6 +16,7 @@ from qms.roles.permissions import Permission
 from qms.roles.rules import Account, Case, SodAction, violations
 from qms.web.workload_data_forms import ChangeClassForm
 from qms.workloads import questions
+from qms.workloads import selectors as workloads
 from qms.workloads.choices import Flag, Level, ObjectClass, ProtectionNeed
 from qms.workloads.models import ObjectClassification, Workload
 from qms.workloads.services import classification
@@ -113,7 +114,7 @@ def blocked(workload: Workload, actor: User) -> str:
         owner=workload.owner_id,
         deputy=workload.deputy_id,
         lead=pilot.lead_id if pilot else None,
-        workers=frozenset({workload.created_by_id, *proposers}),
+        workers=workloads.workers(workload) | proposers,
     )
     found = violations(case, SodAction.CONFIRM_CLASSIFICATION)
     return str(found[0].message) if found else ""

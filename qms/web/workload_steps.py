@@ -22,7 +22,9 @@ OPEN: Final = "open"
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class Step:
+    """One row of the table: the page that does it and the criteria it serves, by id or by gate."""
+
     key: str
     label: Promise
     action: Promise
@@ -32,31 +34,31 @@ class _Step:
     evidence: str = ""
 
 
-_STEPS: Final = (
-    _Step(
+STEPS: Final[tuple[Step, ...]] = (
+    Step(
         "angaben",
         lazy("Angaben"),
         lazy("Angaben ergänzen"),
         "workload_edit",
         ("G0-1", "G0-3", "G0-4", "G0-5", "G0-9"),
     ),
-    _Step("daten", lazy("Daten"), lazy("Vier Fragen beantworten"), "workload_data", prefix="G1-"),
-    _Step(
+    Step("daten", lazy("Daten"), lazy("Vier Fragen beantworten"), "workload_data", prefix="G1-"),
+    Step(
         "ziele",
         lazy("Ziele"),
         lazy("Ziele festlegen"),
         "workload_criteria",
         ("G0-6", "G0-7", "G0-8", "G0-10"),
     ),
-    _Step(
+    Step(
         "vergleichsbasis",
         lazy("Vergleichsbasis"),
         lazy("Vergleichsbasis messen"),
         "pilot_baseline",
         evidence="EV-02",
     ),
-    _Step("emulation", lazy("Emulation"), lazy("Ziellauf starten"), "pilot_target", evidence="EV-04"),
-    _Step("beantragen", lazy("Beantragen"), lazy("Freigabe beantragen"), "approval_request"),
+    Step("emulation", lazy("Emulation"), lazy("Ziellauf starten"), "pilot_target", evidence="EV-04"),
+    Step("beantragen", lazy("Beantragen"), lazy("Freigabe beantragen"), "approval_request"),
 )
 
 
@@ -92,7 +94,7 @@ def views(workload_id: UUID, progress: Progress) -> list[StepView]:
     """Return the six steps; exactly one is current unless all are done or the next one waits for another person."""
     found: list[StepView] = []
     current_taken = False
-    for number, step in enumerate(_STEPS, start=1):
+    for number, step in enumerate(STEPS, start=1):
         state, note = _state(step, progress)
         if state == OPEN and not current_taken:
             state, current_taken = CURRENT, True
@@ -106,7 +108,7 @@ def current(steps: list[StepView]) -> StepView | None:
     return next((step for step in steps if step.state == CURRENT), None)
 
 
-def _state(step: _Step, progress: Progress) -> tuple[str, str]:
+def _state(step: Step, progress: Progress) -> tuple[str, str]:
     if step.key == "daten":
         return _data_state(step, progress)
     if step.key == "beantragen":
@@ -120,12 +122,12 @@ def _state(step: _Step, progress: Progress) -> tuple[str, str]:
     return (DONE, "") if _passes(step, progress) else (OPEN, "")
 
 
-def _data_state(step: _Step, progress: Progress) -> tuple[str, str]:
+def _data_state(step: Step, progress: Progress) -> tuple[str, str]:
     if progress.answered and not progress.confirmed:
         return WAITING, _("beantwortet, wartet auf Bestätigung durch Prüfer(in)")
     return (DONE, "") if progress.answered and _passes(step, progress) else (OPEN, "")
 
 
-def _passes(step: _Step, progress: Progress) -> bool:
+def _passes(step: Step, progress: Progress) -> bool:
     wanted = step.criteria or tuple(key for key in progress.passes if key.startswith(step.prefix))
     return all(progress.passes.get(key, False) for key in wanted)

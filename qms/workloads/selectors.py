@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -11,8 +12,9 @@ from qms.core import canonical
 from qms.core.clock import timestamp
 from qms.core.errors import NotVisible
 from qms.core.values import decimal_text
+from qms.roles.guards import WORKING_CODENAMES
 from qms.workloads.choices import ObjectClass
-from qms.workloads.models import ContentVersion, Organisation, Workload
+from qms.workloads.models import ContentVersion, Organisation, Workload, WorkloadUserGrant
 
 if TYPE_CHECKING:
     from qms.roles.models import User
@@ -137,10 +139,33 @@ def content(workload: Workload) -> dict[str, Any]:
 
 
 def people(workload: Workload) -> frozenset[UUID]:
-    """Return the persons who answer for or work on the workload: owner, deputy, pilot lead, creator (SoD-02)."""
+    """Return the persons who answer or answered for the workload or worked on it (SoD-02).
+
+    Owner, deputy and pilot lead, also former ones, and the creator.
+    """
     pilot = getattr(workload, "pilot", None)
-    ids = {workload.owner_id, workload.deputy_id, workload.created_by_id, pilot and pilot.lead_id}
+    ids = {workload.owner_id, workload.deputy_id, pilot and pilot.lead_id, *workers(workload)}
     return frozenset(item for item in ids if item)
+
+
+def workers(workload: Workload) -> frozenset[UUID]:
+    """Return who created the workload, and everyone to whom it was ever entrusted (SoD-02)."""
+    return workers_of([workload])[workload.pk]
+
+
+def workers_of(workloads: Iterable[Workload]) -> dict[UUID, frozenset[UUID]]:
+    """Return `workers` of every workload in one query.
+
+    Owner, deputy and lead each get a personal grant to act and keep it when another person follows; the grant of
+    a role group, or one to see, review or decide, makes nobody a worker.
+    """
+    found = {workload.pk: {workload.created_by_id} for workload in workloads}
+    held = WorkloadUserGrant.objects.filter(
+        content_object__in=list(found), permission__codename__in=WORKING_CODENAMES
+    )
+    for workload_id, person_id in held.values_list("content_object", "user__person"):
+        found[workload_id].add(person_id)
+    return {key: frozenset(ids) for key, ids in found.items()}
 
 
 def content_by_sha256(workload: Workload, sha256: str) -> dict[str, Any] | None:

@@ -119,7 +119,7 @@ def test_another_person_may_vote_and_decide(world: World):
     ("actor", "rule"),
     [
         ("owner", r"sod01|sod02_owner|Workload gearbeitet"),
-        ("stellv", "sod02_deputy"),
+        ("stellv", r"sod02_deputy|Workload gearbeitet"),
         ("leitung", r"sod02_lead|Workload gearbeitet"),
     ],
 )
@@ -136,6 +136,7 @@ def test_requester_never_decides_whoever_owns_the_workload(world: World):
             owner=world.accounts["fremd"].person, created_by=world.accounts["fremd"].person
         )
     )
+    announced(WorkloadUserGrant.objects.filter(content_object=approval.workload_id).delete)
     refused("sod01", lambda: decision(world, world.accounts["owner"]))
 
 
@@ -151,7 +152,44 @@ def test_copied_persons_are_those_of_the_case(world: World, name: str):
 def test_who_carried_out_a_run_judges_nothing_even_when_no_longer_lead(world: World):
     pilots = Pilot.objects.filter(workload=world.workloads["reif"])
     announced(lambda: pilots.update(lead=world.accounts["fremd"].person))
+    announced(WorkloadUserGrant.objects.filter(content_object=world.workloads["reif"]).delete)
     refused("Workload gearbeitet", lambda: decision(world, world.accounts["leitung"]))
+
+
+def entrust(world: World, name: str, codename: str) -> None:
+    """Give the account one personal grant on both open cases, as if it had been owner, deputy or lead before."""
+    permission = Permission.objects.get(codename=codename)
+    for case in ("eingereicht", "reif"):
+        announced(
+            lambda case=case: WorkloadUserGrant.objects.create(
+                user=world.accounts[name], permission=permission, content_object=world.workloads[case]
+            )
+        )
+
+
+def test_former_deputy_neither_votes_nor_decides(world: World):
+    rows = Workload.objects.filter(pk__in=[world.workloads[case].pk for case in ("eingereicht", "reif")])
+    announced(lambda: rows.update(deputy=world.accounts["fremd"].person))
+    former = world.accounts["stellv"]
+    refused("Workload gearbeitet", lambda: vote(world, former, world.approvals["eingereicht"]))
+    refused("Workload gearbeitet", lambda: decision(world, former))
+
+
+@pytest.mark.parametrize("codename", ["own_workload", "run_workload"])
+def test_who_was_entrusted_with_the_workload_judges_nothing(world: World, codename: str):
+    entrust(world, "PR", codename)
+    entrust(world, "FG", codename)
+    reviewer, approver = world.accounts["PR"], world.accounts["FG"]
+    refused("Workload gearbeitet", lambda: vote(world, reviewer, world.approvals["eingereicht"]))
+    refused("Workload gearbeitet", lambda: decision(world, approver))
+
+
+@pytest.mark.parametrize("codename", ["view_workload", "review_workload", "decide_workload"])
+def test_other_personal_grants_involve_nobody(world: World, codename: str):
+    entrust(world, "PR", codename)
+    entrust(world, "FG", codename)
+    announced(lambda: vote(world, world.accounts["PR"], world.approvals["eingereicht"]))
+    announced(lambda: decision(world, world.accounts["FG"]))
 
 
 # SoD-03

@@ -13,11 +13,10 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from django.core import mail
 
 from qms.audit.actors import SYSTEM
-from qms.core import jobs
 from qms.roles import links, services
 from qms.signing import selectors as signing
 from tests.architecture.sources import ROOT
-from tests.browser.visitor import PASSWORD, PHONE, WIDE, House, Visitor
+from tests.browser.visitor import PASSWORD, PHONE, WIDE, House, Visitor, work
 
 pytestmark = [pytest.mark.browser, pytest.mark.needs("chromium", "pango")]
 
@@ -87,7 +86,7 @@ def invite(journey: Journey, administrator: Visitor) -> None:
         administrator.page.locator("main [name=role]").select_option(label=role)
         administrator.fill(reason="Aufbau der Freigaben")
         administrator.press("Beantragen")
-        jobs.run_pending()
+        work()
         visitor = journey.house.visitor(size)
         visitor.open(link_in_mail_to(f"{username}@beispiel.example"))
         visitor.fill(username=username, password=PASSWORD, password_repeat=PASSWORD)
@@ -151,7 +150,7 @@ def confirm_data(journey: Journey) -> None:
     reviewer = journey.people["pr1"]
     reviewer.open("/")
     reviewer.look()
-    reviewer.press(f"Bestätigen: {TITLE}")
+    reviewer.take("Bestätigen")
     reviewer.look()
     reviewer.press("7 Objektklassen bestätigen")
 
@@ -189,7 +188,7 @@ def run_of(owner: Visitor, button: str) -> None:
     owner.look()
     address = owner.page.url
     owner.open("/gesundheit/")
-    jobs.run_pending()
+    work()
     owner.open(address)
     owner.look()
 
@@ -210,7 +209,7 @@ def review(journey: Journey) -> None:
     reviewer = journey.people["pr1"]
     assert reviewer.page.viewport_size == PHONE
     reviewer.open("/")
-    reviewer.page.get_by_role("main").get_by_role("link", name="Prüfen").click()
+    reviewer.take("Prüfen")
     journey.screen("Prüfung", reviewer)
     assert reviewer.chosen() == []
     for name in [name for name in reviewer.asked() if name.startswith("subject_")]:
@@ -226,7 +225,7 @@ def decide(journey: Journey) -> None:
     approver = journey.people["fg1"]
     assert approver.page.viewport_size == PHONE
     approver.open("/")
-    approver.page.get_by_role("main").get_by_role("link", name="Entscheiden").click()
+    approver.take("Entscheiden")
     journey.screen("Entscheidung", approver)
     assert approver.chosen() == []
     approver.choose(decision="FREIGEGEBEN")
@@ -243,7 +242,7 @@ def sealed(journey: Journey, folder: Path) -> None:
     approver = journey.people["fg1"]
     approver.look()
     approver.reads("Siegel ausstehend")
-    jobs.run_pending()
+    work()
     approver.press("Stand aktualisieren")
     approver.reads("Die Freigabe ist heute wirksam")
     approver.look()

@@ -73,6 +73,16 @@ def test_unusable_benchmark_file_is_refused(world: World, name: str) -> None:
     assert not EvidenceItem.objects.exists()
 
 
+def test_button_for_a_file_without_a_file_starts_no_measurement(world: World) -> None:
+    with nothing_but(""):
+        page = world.browser("pl01").post(
+            address("pilot_baseline", world.workload_id),
+            {"only_file": "1", "platform": platform("DISKRET-4GPU")},
+        )
+    assert page.status_code == 422
+    assert "Bitte wählen Sie eine Datei." in screen(page)
+
+
 def test_usable_benchmark_file_becomes_evidence(world: World) -> None:
     url = address("pilot_baseline", world.workload_id)
     with recorded("NACHWEIS_EINGEREICHT", "LAUF_BEENDET"):

@@ -194,3 +194,22 @@ def test_superuser_flag_opens_nothing(world: World) -> None:
             address("workload_confirm", world.workload_id), {"classes": ["AUSGABEN"]}, headers=JSON
         )
     assert answer.status_code == 403
+
+
+def test_targets_are_stored_when_only_the_classification_was_confirmed_meanwhile(world: World) -> None:
+    data = criteria_post() | {"content_sha256": world.workload.content_sha256}
+    demo.confirm_classification(world.demo, world.workload)
+    assert data["content_sha256"] != world.workload.content_sha256
+    answer = world.browser("wo01").post(address("workload_criteria", world.workload_id), data)
+    assert answer.status_code == 302
+
+
+def test_targets_are_refused_when_something_else_was_changed_meanwhile(world: World) -> None:
+    data = criteria_post() | {"content_sha256": world.workload.content_sha256}
+    world.browser("wo01").post(
+        address("workload_edit", world.workload_id), stored(world) | {"title": "Anderer"}
+    )
+    demo.confirm_classification(world.demo, world.workload)
+    answer = world.browser("wo01").post(address("workload_criteria", world.workload_id), data)
+    assert answer.status_code == 409
+    assert STALE in screen(answer)

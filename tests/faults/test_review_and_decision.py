@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import datetime, time, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
+from django.conf import settings
 from django.db import IntegrityError
 
 from pilots import demo
+from qms.approvals import documents, rules
+from qms.approvals.choices import Decision, Meaning
+from qms.approvals.documents import Wording
 from qms.approvals.models import Approval, ApprovalDecision, DecisionRecord, Vote
+from qms.approvals.services import decisions
+from qms.approvals.services.acts import statement_for
 from qms.audit.actors import SYSTEM
 from qms.audit.events import AuditKind
 from qms.audit.services import record, unit
-from qms.core import clock
+from qms.core import clock, jobs
+from qms.core.errors import CriterionNotMet, WrongState
+from qms.gates import services as gates
 from qms.roles.roles import Role
-from qms.signing.models import ActRecord
+from qms.signing.models import ActRecord, Document
 from qms.workloads.services import registration
 from tests.walk import (
     JSON,
@@ -34,6 +45,7 @@ from tests.walk import (
 
 STAGE = "requested"
 CHANGED = "Der Inhalt hat sich geändert; bitte erneut prüfen und bestätigen."
+WORDING = Wording(Decision.APPROVE, "Alles geprüft.", Meaning.APPROVED)
 pytestmark = pytest.mark.django_db
 
 
@@ -188,6 +200,158 @@ def test_people_of_the_case_do_not_decide_even_with_the_role(world: World, name:
     assert answer.status_code == 403
     assert answer.json()["id"] == rule
     assert not DecisionRecord.objects.exists()
+
+
+TWO = "qms.approvals.services.decisions.gates.votes_required"
+
+
+@pytest.fixture
+def two_approvers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reviewed request that needs fg01 and fg02."""
+    required = gates.votes_required
+    monkeypatch.setattr(TWO, lambda *case: replace(required(*case), approvers=2))
+    demo._invite(world.demo, "fg02", "Freigabe 2", demo.PASSWORD)
+    world.grant("fg02", Role.APPROVER)
+    demo._enrol(world.user("fg02"))
+    review(world)
+
+
+def refused_as_stale(browser: Any, url: str, act: dict[str, str]) -> None:
+    with nothing_but("AENDERUNG_VERWEIGERT", id="T-05"):
+        answer = browser.post(url, act, headers=JSON)
+    assert_refused(answer, status=409, code="AENDERUNG_VERWEIGERT", id="T-05", message=CHANGED)
+
+
+def signed_fields() -> list[str]:
+    return list(ApprovalDecision.objects.order_by("created_at", "id").values_list("act__field", flat=True))
+
+
+@pytest.mark.usefixtures("two_approvers")
+def test_second_approver_gets_the_record_of_the_first(world: World) -> None:
+    first, second = world.browser("fg01"), world.browser("fg02")
+    url, act = open_decision(world, first)
+    assert first.post(url, act).status_code == 302
+    assert world.approval.status == "ENTSCHEIDUNGSREIF"
+    again, act = open_decision(world, second)
+    assert again == url
+    assert second.post(again, act).status_code == 302
+    assert world.approval.status == "FREIGEGEBEN"
+    assert DecisionRecord.objects.count() == 1
+    assert signed_fields() == ["Freigabe_02", "Freigabe_03"]
+
+
+@pytest.mark.needs("pango")
+@pytest.mark.usefixtures("two_approvers")
+def test_decision_of_two_is_sealed_even_if_both_froze_one(world: World) -> None:
+    first, second = world.browser("fg01"), world.browser("fg02")
+    (url, act), _other = open_decision(world, first), open_decision(world, second)
+    assert first.post(url, act).status_code == 302
+    url, act = open_decision(world, second)
+    assert second.post(url, act).status_code == 302
+    jobs.run_pending()
+    document = Document.objects.get(subject_id=world.approval_id)
+    assert (document.state, document.error) == ("GESIEGELT", "")
+
+
+@pytest.mark.usefixtures("two_approvers")
+def test_two_records_frozen_side_by_side_are_no_dead_end(world: World) -> None:
+    first, second = world.browser("fg01"), world.browser("fg02")
+    (url, act), (other, lost) = open_decision(world, first), open_decision(world, second)
+    assert other != url
+    assert first.post(url, act).status_code == 302
+    refused_as_stale(second, other, lost)
+    url, act = open_decision(world, second)
+    assert second.post(url, act).status_code == 302
+    assert world.approval.status == "FREIGEGEBEN"
+
+
+@pytest.mark.usefixtures("two_approvers")
+def test_two_acts_for_the_same_field_are_not_both_taken(world: World) -> None:
+    """Both hold an act for field 2 of the same record; the one who comes second has to confirm field 3."""
+    first, second = world.browser("fg01"), world.browser("fg02")
+    url, act = open_decision(world, first)
+    same = {"challenge": hidden(second.get(url), "challenge")} | SIGN
+    assert first.post(url, act).status_code == 302
+    refused_as_stale(second, url, same)
+    assert signed_fields() == ["Freigabe_02"]
+    assert second.post(url, {"challenge": hidden(second.get(url), "challenge")} | SIGN).status_code == 302
+    assert signed_fields() == ["Freigabe_02", "Freigabe_03"]
+
+
+@pytest.mark.usefixtures("two_approvers")
+def test_second_approver_cannot_freeze_the_opposite(world: World) -> None:
+    first = world.browser("fg01")
+    url, act = open_decision(world, first)
+    assert first.post(url, act).status_code == 302
+    rejection = decision_post(decision="ABGELEHNT", meaning="ABGELEHNT", alternative="GPU")
+    refused_as_stale(world.browser("fg02"), address("approval_decide", world.approval_id), rejection)
+
+
+@pytest.mark.usefixtures("two_approvers")
+def test_document_has_the_fields_of_its_own_record_only(world: World) -> None:
+    first = world.browser("fg01")
+    url, act = open_decision(world, first)
+    open_decision(world, world.browser("fg02"))
+    assert first.post(url, act).status_code == 302
+    signed = DecisionRecord.objects.get(decisions__isnull=False)
+    other = DecisionRecord.objects.exclude(pk=signed.pk).get()
+    names = [field.field for field in documents._fields(world.approval, signed)]
+    assert names == ["Freigabe_01", "Freigabe_02"]
+    assert [field.field for field in documents._fields(world.approval, other)] == ["Freigabe_01"]
+
+
+def freeze_at(world: World, moment: datetime) -> DecisionRecord:
+    with clock.at(moment):
+        return decisions.prepare_decision(
+            actor=world.user("fg01"), approval_id=world.approval_id, wording=WORDING
+        )
+
+
+def sign_at(world: World, frozen: DecisionRecord, moment: datetime) -> Approval:
+    approver = world.user("fg01")
+    with clock.at(moment):
+        challenge, response = demo._answer(approver, statement_for(frozen, actor=approver))
+        return decisions.decide_approval(
+            actor=approver, record_id=frozen.pk, challenge_id=challenge, response=response
+        )
+
+
+def midnight() -> datetime:
+    """Return the next midnight where the house stands."""
+    today = clock.now().astimezone(ZoneInfo(settings.TIME_ZONE))
+    return datetime.combine(today.date() + timedelta(days=1), time.min, today.tzinfo)
+
+
+def test_decision_is_signed_until_the_end_of_the_day_it_was_frozen(world: World) -> None:
+    review(world)
+    frozen = freeze_at(world, midnight() - timedelta(seconds=60))
+    with nothing_but("AENDERUNG_VERWEIGERT", id="T-08"), pytest.raises(WrongState) as caught:
+        sign_at(world, frozen, midnight())
+    assert caught.value.message == "Der Wortlaut dieser Entscheidung ist zu alt, um noch signiert zu werden."
+    made = sign_at(world, frozen, midnight() - timedelta(seconds=1))
+    assert made.status == "FREIGEGEBEN"
+    assert made.valid_from == frozen.created_at
+
+
+@pytest.mark.parametrize(("days", "refused"), [(180, False), (181, True), (0, True)])
+def test_dates_that_are_signed_are_judged(
+    world: World, monkeypatch: pytest.MonkeyPatch, days: int, refused: bool
+) -> None:
+    """Whatever froze the record: at the signature G7-6 reads its dates, not new ones."""
+    review(world)
+    with monkeypatch.context() as patched:
+        patched.setattr(documents, "validity", lambda _type, at: (at, at + timedelta(days=days)))
+        patched.setattr(rules, "check_no_open_criterion", lambda *_report, **_options: None)
+        frozen = decisions.prepare_decision(
+            actor=world.user("fg01"), approval_id=world.approval_id, wording=WORDING
+        )
+    if not refused:
+        assert sign_at(world, frozen, clock.now()).valid_until == frozen.created_at + timedelta(days=days)
+        return
+    with pytest.raises(CriterionNotMet) as caught:
+        sign_at(world, frozen, clock.now())
+    assert "G7-6" in caught.value.facts["criteria"]
+    assert not ApprovalDecision.objects.exists()
 
 
 def _second_reviewer(world: World) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from qms.approvals.choices import Decision
-from qms.approvals.documents import REVIEW_FIELD, meaning_text
+from qms.approvals.documents import REVIEW_FIELD, decisions_on, meaning_text
 from qms.approvals.models import Approval, DecisionRecord
 from qms.approvals.rules import overall_vote
 from qms.approvals.services.reviews import Review
 from qms.audit.events import AuditKind
+from qms.core import canonical
 from qms.roles import guards
 from qms.roles.models import User
 from qms.roles.permissions import Permission
-from qms.signing.acts import DigestName
+from qms.signing.acts import Act, DigestName
 from qms.signing.ceremony import Statement
 from qms.signing.request import person_field
 
@@ -36,7 +37,7 @@ def statement_for(frozen: DecisionRecord, *, actor: User) -> Statement:
     """Return what the approver confirms: the frozen decision record."""
     approval = frozen.approval
     role = guards.require(actor=actor, permission=Permission.DECIDE_APPROVAL, workload=approval.workload)
-    position = REVIEW_FIELD + approval.decisions.count() + 1
+    position = REVIEW_FIELD + decisions_on(approval, frozen).count() + 1
     return Statement(
         act=AuditKind.ACT_RECORDED.value,
         document=approval.number,
@@ -48,3 +49,9 @@ def statement_for(frozen: DecisionRecord, *, actor: User) -> Statement:
         digest_name=DigestName.DECISION,
         digest=frozen.sha256,
     )
+
+
+def says(record: str, expected: Statement) -> bool:
+    """Return whether a stored act record states exactly what is expected: field, role, meaning and all else."""
+    act = Act.from_json(canonical.loads(record)["act"])
+    return all(getattr(act, name) == getattr(expected, name) for name in Statement.__slots__)

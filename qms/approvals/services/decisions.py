@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -11,6 +12,7 @@ from qms.approvals.choices import ApprovalStatus, ApprovalType, Decision, Signat
 from qms.approvals.documents import Wording
 from qms.approvals.mails import Occasion
 from qms.approvals.models import Approval, ApprovalDecision, DecisionRecord
+from qms.approvals.services import acts
 from qms.approvals.transitions import Trigger
 from qms.audit.events import AuditKind
 from qms.audit.services import audited, record, witnessed
@@ -24,6 +26,7 @@ from qms.roles import guards
 from qms.roles.models import User
 from qms.roles.permissions import Permission
 from qms.roles.roles import Role
+from qms.roles.rules import four_eyes_complete
 from qms.signing import ceremony
 from qms.signing import selectors as sealed
 from qms.signing import services as signing
@@ -42,7 +45,10 @@ def check_may_decide(*, actor: User, approval_id: UUID, decision: Decision) -> R
 
 @audited
 def prepare_decision(*, actor: User, approval_id: UUID, wording: Wording) -> DecisionRecord:
-    """Freeze the wording of the decision as `entscheidung.json`; its digest is what the approver signs next."""
+    """Freeze the wording of the decision as `entscheidung.json`; its digest is what the approver signs next.
+
+    Once somebody signed, everybody after gets that very record, reason included: all sign one digest.
+    """
     approval = selectors.lock(approval_id, actor=actor)
     role = _check_may_decide(approval, actor, wording.decision)
     # Before the comparison: a manipulated file would only look like changed content.
@@ -53,21 +59,15 @@ def prepare_decision(*, actor: User, approval_id: UUID, wording: Wording) -> Dec
     )
     texts.check_printable(wording.reason, wording.alternative, actor.person.display_name)
     now = clock.now()
+    signed = _signed_record(approval)
+    if signed is not None:
+        _check_signable(approval, signed, actor)
+        if signed.decision != wording.decision.value:
+            raise _other_record()
     if wording.decision is Decision.APPROVE:
-        facts = documents.decision_facts(approval, built, actor=actor, at=now)
+        facts = documents.decision_facts(approval, built, actor=actor, at=now, frozen=signed)
         rules.check_no_open_criterion(gates.evaluate_decision(facts))
-    content = documents.decision_json(approval, built, wording, actor=actor, at=now)
-    frozen = DecisionRecord.objects.create(
-        approval=approval,
-        prepared_by=actor.person,
-        decision=wording.decision.value,
-        reason=wording.reason,
-        meaning=wording.meaning.value,
-        alternative=wording.alternative,
-        content=content.text,
-        sha256=content.sha256,
-        created_at=now,
-    )
+    frozen = signed or _freeze(approval, built, wording, actor, now)
     record(
         AuditKind.DECISION_FROZEN,
         actor=actor.audit_actor(role),
@@ -94,16 +94,18 @@ def decide_approval(
     role = _check_may_decide(approval, actor, decision)
     evidence.check_files(approval.workload, as_actor=actor.audit_actor(role))
     built = dossier.check_current(approval)
-    if documents.parsed(frozen)["dossier_sha256"] != approval.dossier_sha256 or not documents.may_sign(
-        frozen, actor
-    ):
-        raise dossier.stale()
+    _check_signable(approval, frozen, actor)
+    expected = acts.statement_for(frozen, actor=actor)
     act = ceremony.complete(actor=actor, challenge_id=challenge_id, response=response, digest=frozen.sha256)
     if decision is Decision.APPROVE:
         signer = _signer(frozen, act)
-        facts = documents.decision_facts(approval, built, actor=actor, at=clock.now(), signer=signer)
+        facts = documents.decision_facts(
+            approval, built, actor=actor, at=clock.now(), signer=signer, frozen=frozen
+        )
         rules.check_no_open_criterion(gates.evaluate_decision(facts), signed=True)
-    _store_decision(approval, frozen, actor, role, act)
+    stored = _store_decision(approval, frozen, actor, role, act)
+    if not acts.says(stored.act.record, expected):
+        raise _other_record()
     as_actor = actor.audit_actor(role)
     record(
         AuditKind.ACT_RECORDED,
@@ -112,8 +114,7 @@ def decide_approval(
         facts={"decision_sha256": frozen.sha256, "method": act.method.value},
         refs=[act.record_sha256],
     )
-    required = gates.votes_required(approval.workload, ApprovalType(approval.type)).approvers
-    if approval.decisions.filter(decision_sha256=frozen.sha256).count() >= required:
+    if _is_complete(approval, frozen):
         _settle(approval, frozen, built, actor, role)
     return approval
 
@@ -182,6 +183,55 @@ def _check_may_decide(approval: Approval, actor: User, decision: Decision) -> Ro
     return role
 
 
+def _signed_record(approval: Approval) -> DecisionRecord | None:
+    earlier = approval.decisions.select_related("record").first()
+    return earlier.record if earlier else None
+
+
+def _check_signable(approval: Approval, frozen: DecisionRecord, actor: User) -> None:
+    """Raise WrongState (409) unless the person may sign this very record now."""
+    if documents.parsed(frozen)["dossier_sha256"] != approval.dossier_sha256:
+        raise dossier.stale()
+    if not documents.may_sign(frozen, actor):
+        raise dossier.stale()
+    signed = _signed_record(approval)
+    if signed is not None and signed.pk != frozen.pk:
+        raise _other_record()
+    rules.check_fresh(frozen.created_at, clock.now(), cosigned=signed is not None)
+
+
+def _other_record() -> WrongState:
+    """Return the stale refusal for an act on another record or field than the one to be signed now."""
+    return WrongState(
+        _("Der Inhalt hat sich geändert; bitte erneut prüfen und bestätigen."),
+        id="T-05",
+        next_step=_("Bitte laden Sie die Seite neu."),
+    )
+
+
+def _freeze(
+    approval: Approval, built: dossier.BuiltDossier, wording: Wording, actor: User, now: datetime
+) -> DecisionRecord:
+    content = documents.decision_json(approval, built, wording, actor=actor, at=now)
+    return DecisionRecord.objects.create(
+        approval=approval,
+        prepared_by=actor.person,
+        decision=wording.decision.value,
+        reason=wording.reason,
+        meaning=wording.meaning.value,
+        alternative=wording.alternative,
+        content=content.text,
+        sha256=content.sha256,
+        created_at=now,
+    )
+
+
+def _is_complete(approval: Approval, frozen: DecisionRecord) -> bool:
+    required = gates.votes_required(approval.workload, ApprovalType(approval.type)).approvers
+    deciders = documents.decisions_on(approval, frozen).values_list("person_id", flat=True)
+    return four_eyes_complete(approval.reviewer_id, tuple(deciders), required)
+
+
 def _signer(frozen: DecisionRecord, act: ceremony.SignedAct) -> SignerFacts:
     return SignerFacts(
         method=SignatureMethod(act.method.value),
@@ -199,12 +249,12 @@ def _store_decision(
     actor: User,
     role: Role,
     act: ceremony.SignedAct,
-) -> None:
+) -> ApprovalDecision:
     workload, reviewer = approval.workload, approval.reviewer
     if reviewer is None:
         raise ValueError("expected a reviewed request, got one without reviewer")
     pilot = getattr(workload, "pilot", None)
-    ApprovalDecision.objects.create(
+    return ApprovalDecision.objects.create(
         approval=approval,
         record=frozen,
         person=actor.person,

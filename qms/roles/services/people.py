@@ -21,8 +21,10 @@ from qms.roles.models import FirstRunLink, Invitation, Person, RoleAction, RoleA
 from qms.roles.permissions import Permission
 from qms.roles.roles import Role
 from qms.roles.services.membership import sync_groups
+from qms.roles.services.sign_in import NOTICE_TASK
 
 MAIL_TASK: Final = "roles.mail_invitation"
+FURTHER_ACCOUNT: Final = "WEITERES_KONTO"
 _P36: Final = Permission.ASSIGN_ROLES.value
 
 
@@ -111,16 +113,18 @@ def invite_account(*, actor: User, person_id: UUID) -> Invitation:
 
 @audited
 def accept_invitation(*, actor: HasActor, token: str, username: str, password: str) -> User:
-    """Make the invited person's account; the link works once.
+    """Make the invited person's account; the link works once, and for a further account only for the person itself.
 
-    Raises NotVisible for an unknown link, WrongState for a used or expired one, CriterionNotMet for an unfit name
-    or password.
+    Raises NotVisible for an unknown link, WrongState for a used or expired one, PermissionMissing where the person
+    has an account and is not signed in with it, CriterionNotMet for an unfit name or password.
     """
     found = selectors.invitation_by_token(token)
     person = selectors.lock_person(found.person_id)
     invitation = Invitation.objects.select_for_update().get(pk=found.pk)
     expired = invitation.expires_at <= clock.now() or not person.is_active
     _check_open(used=invitation.accepted_at is not None, expired=expired)
+    selectors.require_invited(actor, invitation)
+    further = person.accounts.filter(is_service=False).exists()
     account = _create_account(person, username=username, password=password)
     sync_groups(person)
     invitation.accepted_at, invitation.account = clock.now(), account
@@ -128,6 +132,8 @@ def accept_invitation(*, actor: HasActor, token: str, username: str, password: s
     facts = {"person": person.pid, "invitation": str(invitation.pk)}
     record(AuditKind.INVITATION_ACCEPTED, actor=person.audit_actor(), subject=invitation, facts=facts)
     _record_account(account, person.audit_actor(), {"invitation": str(invitation.pk)})
+    if further:
+        tasks.enqueue(task=NOTICE_TASK, payload={"account_id": str(account.pk), "notice": FURTHER_ACCOUNT})
     return account
 
 

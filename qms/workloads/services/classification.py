@@ -123,7 +123,7 @@ def confirm_classification(
         owner=workload.owner_id,
         deputy=workload.deputy_id,
         lead=pilot.lead_id if pilot else None,
-        workers=frozenset({workload.created_by_id}),
+        workers=selectors.workers(workload),
     )
     check_segregation(case, SodAction.CONFIRM_CLASSIFICATION)
     if actor.person_id in {item.classified_by_id for item in items}:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from django.utils.translation import gettext as _
 
 from qms.audit.actors import Actor
@@ -17,14 +20,31 @@ from qms.workloads.models import ContentVersion, Workload
 OWNER_CODENAMES: tuple[guards.Codename, ...] = ("view_workload", "own_workload", "run_workload")
 
 
-def check_unchanged(workload: Workload, expected_sha256: str) -> None:
-    """Refuse a form that was opened on other content; an empty expectation is not checked. Raises WrongState."""
-    if expected_sha256 and expected_sha256 != workload.content_sha256:
+_CONFIRMATION: Final = re.compile(r"classification\[\w+\]\.(confirmed|protection|access_plan|retention_plan)")
+
+
+def check_unchanged(workload: Workload, expected_sha256: str, *, or_confirmed: bool = False) -> None:
+    """Refuse a form that was opened on other content; an empty expectation is not checked. Raises WrongState.
+
+    or_confirmed: the confirmation of the classification does not count, for forms that the owner goes on with
+    while a reviewer confirms.
+    """
+    if not expected_sha256 or expected_sha256 == workload.content_sha256:
+        return
+    if not (or_confirmed and _only_confirmed_since(workload, expected_sha256)):
         raise WrongState(
             _("Der Inhalt hat sich geändert, seit Sie die Seite geöffnet haben."),
             id="P01",
             next_step=_("Bitte laden Sie die Seite neu und prüfen Sie die Änderung."),
         )
+
+
+def _only_confirmed_since(workload: Workload, sha256: str) -> bool:
+    before = selectors.content_by_sha256(workload, sha256)
+    if before is None:
+        return False
+    now = selectors.content(Workload.objects.get(pk=workload.pk))
+    return all(_CONFIRMATION.fullmatch(path) for path, _old, _new in selectors.differences(before, now))
 
 
 def check_not_frozen(workload: Workload) -> None:

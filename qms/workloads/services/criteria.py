@@ -70,7 +70,7 @@ def set_criteria(*, actor: User, workload_id: UUID, data: CriteriaData, expected
     """Store targets, abort rules, fallback path and pilot frame; refused once frozen (409, P10)."""
     workload = selectors.lock(workload_id, actor=actor)
     role = guards.require(actor=actor, permission=Permission.EDIT_CRITERIA, workload=workload)
-    content.check_unchanged(workload, expected_sha256)
+    content.check_unchanged(workload, expected_sha256, or_confirmed=True)
     content.check_not_frozen(workload)
     _check_frame(data)
     rules = [_parse(number, rule) for number, rule in enumerate(data.abort_rules, start=1)]

@@ -84,7 +84,7 @@ def update_workload(*, actor: User, workload_id: UUID, data: WorkloadData, expec
     """Change what the first screen asks; refuses a form opened on other content (P01)."""
     workload = selectors.lock(workload_id, actor=actor)
     role = guards.require(actor=actor, permission=Permission.EDIT_WORKLOAD, workload=workload)
-    content.check_unchanged(workload, expected_sha256)
+    content.check_unchanged(workload, expected_sha256, or_confirmed=True)
     if workload.criteria_frozen_at and data.model_text != workload.model_text:
         content.check_not_frozen(workload)
     _check_deputy(data.deputy, workload.owner)

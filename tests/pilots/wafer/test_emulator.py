@@ -199,7 +199,7 @@ def test_metrics_carry_axes_interval_and_state() -> None:
     for item in result.metrics:
         assert item.axes.to_json() == {
             "provenance": "EMULIERT",
-            "assurance": "MESSBEFEHL_SIGNIERT",
+            "assurance": "EINGEREICHT",
             "origin": "EIGEN",
         }
         assert item.calibration is not None

@@ -112,7 +112,7 @@ def broken(folder: Path, name: str, change: Any) -> str:
     return str(caught.value)
 
 
-RULES, CRITERIA = "kompakt-0.1.0.json", "criteria-0.1.0.json"
+RULES, CRITERIA = f"kompakt-{load('kompakt').version}.json", f"criteria-{load('kompakt').version}.json"
 
 
 @pytest.mark.parametrize(
@@ -123,6 +123,8 @@ RULES, CRITERIA = "kompakt-0.1.0.json", "criteria-0.1.0.json"
         (RULES, lambda d: d["role_names"].pop(), "has no name"),
         (RULES, lambda d: d["role_map"].update(WO="PL"), "foreign role"),
         (RULES, lambda d: d["covers"]["flags"].append("F-XX"), "F-XX"),
+        (RULES, lambda d: d["covers"].pop("risk_classes"), "risk_classes"),
+        (RULES, lambda d: d["covers"]["risk_classes"].append("VERBOTEN"), "VERBOTEN"),
         (CRITERIA, lambda d: d["criteria"].append(d["criteria"][0]), "stands twice"),
         (CRITERIA, lambda d: d["criteria"][0].update(policy=["POL-99"]), "unknown POL-99"),
         (CRITERIA, lambda d: d["criteria"][0].update(gate="G1"), "wrong gate"),
@@ -172,6 +174,47 @@ def test_classes_and_flags_without_criteria_are_refused(
 @pytest.mark.parametrize("flag", list(Flag))
 def test_version_refuses_every_flag(flag: Flag) -> None:
     assert uncovered(KOMPAKT, [], [flag])
+
+
+@pytest.mark.parametrize("rule_set", load_all(), ids=lambda item: item.label)
+@pytest.mark.parametrize(
+    ("risk_class", "codes"),
+    [
+        (None, []),
+        (AiActRiskClass.MINIMAL, []),
+        (AiActRiskClass.TRANSPARENCY, []),
+        (AiActRiskClass.HIGH_RISK_ANNEX_I, ["HOCHRISIKO_ANHANG_I"]),
+        (AiActRiskClass.HIGH_RISK_ANNEX_III, ["HOCHRISIKO_ANHANG_III"]),
+        (AiActRiskClass.PROHIBITED, ["VERBOTEN"]),
+    ],
+)
+def test_risk_classes_without_criteria_are_refused(
+    rule_set: rule_sets.RuleSet, risk_class: AiActRiskClass | None, codes: list[str]
+) -> None:
+    found = uncovered(rule_set, [Level.PUBLIC], [], V, risk_class)
+    assert [item.code for item in found] == codes
+
+
+@pytest.mark.parametrize("rule_set", load_all(), ids=lambda item: item.label)
+@pytest.mark.parametrize("risk_class", list(AiActRiskClass))
+def test_no_covered_risk_class_asks_for_an_opinion(
+    rule_set: rule_sets.RuleSet, risk_class: AiActRiskClass
+) -> None:
+    """No command hands in an opinion yet, so a class that needs one could never be approved."""
+    asked = needs(rule_set, V, Level.PUBLIC, risk_class=risk_class).votes
+    covered = risk_class in rule_set.covers.risk_classes
+    assert not (covered and any(item.opinion for item in asked))
+
+
+def test_risk_class_refuses_with_its_own_next_step() -> None:
+    high = uncovered(KOMPAKT, [], [], V, AiActRiskClass.HIGH_RISK_ANNEX_III)[0]
+    assert high.message == (
+        "Das Regelwerk kompakt 0.1.0 hat keine Kriterien für die Risikoklasse Hochrisiko nach Anhang III (EM-13)."
+    )
+    assert submission_refusal((high,)).next_step == run_refusal((high,)).next_step == high.next_step
+    never = uncovered(KOMPAKT, [], [], V, AiActRiskClass.PROHIBITED)[0]
+    assert "verbotene Praktik" in never.message
+    assert "warten" not in never.next_step
 
 
 def test_refusals_carry_em_13_and_their_events() -> None:

@@ -68,10 +68,11 @@ class House:
         return self.people[name]
 
     def second_account(self, person: Person, username: str) -> User:
-        """Give a person another account."""
+        """Give a person another account, which it accepts signed in with the first one."""
+        first = person.accounts.filter(is_service=False)[0]
         invitation = services.invite_account(actor=self.administrator, person_id=person.pk)
         token = links.invitation_token(invitation.pk)
-        return services.accept_invitation(actor=SYSTEM, token=token, username=username, password=PASSWORD)
+        return services.accept_invitation(actor=first, token=token, username=username, password=PASSWORD)
 
     def request(self, subject: User, role: Role, action: RoleAction = RoleAction.GRANT) -> Any:
         """Ask for a role as administrator."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from datetime import timedelta
 from io import StringIO
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -11,9 +16,9 @@ from django.core import mail
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError
 
-from qms.audit.actors import SYSTEM
+from qms.audit.actors import SYSTEM, HasActor
 from qms.audit.events import AuditKind
-from qms.core import clock, outbox
+from qms.core import clock, health, installation, outbox
 from qms.core.errors import CriterionNotMet, NotVisible, PermissionMissing, SodViolation, WrongState
 from qms.core.models import OutboxEntry
 from qms.roles import guards, links, services
@@ -135,6 +140,114 @@ def test_new_invitation_ends_the_earlier_one(house: House) -> None:
         services.accept_invitation(
             actor=SYSTEM, token=links.invitation_token(first.pk), username="x", password=PASSWORD
         )
+
+
+@pytest.mark.parametrize("who", ["nobody", "ad01", "service"])
+def test_further_account_is_refused_to_everybody_but_the_person(staffed: House, who: str) -> None:
+    approver = staffed.people["fg01"]
+    service = services.register_service_account(
+        actor=staffed.administrator, username="messung", person_id=approver.person_id
+    )
+    invitation = services.invite_account(actor=staffed.administrator, person_id=approver.person_id)
+    token = links.invitation_token(invitation.pk)
+    actor: HasActor = {"nobody": SYSTEM, "ad01": staffed.administrator, "service": service}[who]
+    with pytest.raises(PermissionMissing) as refusal:
+        services.accept_invitation(actor=actor, token=token, username="fg01-zwei", password=PASSWORD)
+    assert refusal.value.id == "P36"
+    line = events(AuditKind.ACCESS_REFUSED)[-1]
+    assert line["actor"]["pid"] == actor.audit_actor().pid
+    assert line["data"]["invitation"] == str(invitation.pk)
+    assert line["data"]["person"] == approver.person.pid
+    assert token not in str(line)
+    assert not User.objects.filter(username="fg01-zwei").exists()
+    twin = services.accept_invitation(actor=approver, token=token, username="fg01-zwei", password=PASSWORD)
+    assert twin.person == approver.person
+
+
+def test_switched_off_account_still_asks_for_its_person(staffed: House) -> None:
+    administrator, approver = staffed.administrator, staffed.people["fg01"]
+    service = services.register_service_account(
+        actor=administrator, username="messung", person_id=approver.person_id
+    )
+    services.deactivate_account(actor=administrator, account_id=approver.pk, reason="x")
+    services.deactivate_account(actor=administrator, account_id=service.pk, reason="x")
+    services.reactivate_account(actor=administrator, account_id=service.pk, reason="x")
+    # Now the person counts as active without an active account of its own.
+    invitation = services.invite_account(actor=administrator, person_id=approver.person_id)
+    token = links.invitation_token(invitation.pk)
+    with pytest.raises(PermissionMissing):
+        services.accept_invitation(actor=SYSTEM, token=token, username="zwei", password=PASSWORD)
+
+
+def test_person_with_a_service_account_only_makes_its_first_account_anonymously(house: House) -> None:
+    invitation = services.invite_person(actor=house.administrator, display_name="X", email="x@example.org")
+    services.register_service_account(
+        actor=house.administrator, username="messung", person_id=invitation.person_id
+    )
+    token = links.invitation_token(invitation.pk)
+    assert services.accept_invitation(actor=SYSTEM, token=token, username="x", password=PASSWORD).person_id
+
+
+def test_person_reads_of_a_further_account_at_every_active_address(staffed: House) -> None:
+    owner = staffed.people["wo01"]
+    staffed.second_account(owner.person, "wo01-zwei")
+    change(lambda: User.objects.filter(username="wo01-zwei").update(email="zwei@example.org"))
+    staffed.second_account(owner.person, "wo01-drei")
+    notices = OutboxEntry.objects.filter(task="roles.mail_notice").order_by("pk")
+    assert [entry.payload["notice"] for entry in notices] == ["WEITERES_KONTO"] * 2
+    outbox.deliver(notices[1].pk)
+    assert "als weiteres Konto" in mail.outbox[-1].body
+    assert sorted(mail.outbox[-1].to) == ["wo01@example.org", "zwei@example.org"]
+    services.deactivate_account(
+        actor=staffed.administrator, account_id=User.objects.get(username="wo01-zwei").pk, reason="x"
+    )
+    outbox.deliver(notices[0].pk)
+    assert mail.outbox[-1].to == ["wo01@example.org"]
+
+
+def test_first_account_sends_no_notice(house: House) -> None:
+    house.join("x")
+    assert not OutboxEntry.objects.filter(task="roles.mail_notice").exists()
+
+
+@pytest.mark.parametrize(
+    ("backend", "demo", "ok"),
+    [("smtp", False, True), ("console", False, False), ("dummy", False, False), ("dummy", True, True)],
+)
+def test_doctor_says_where_no_mail_server_is(
+    house: House, settings: Any, backend: str, demo: bool, ok: bool
+) -> None:
+    settings.DEMO = demo
+    installation.store_mode()
+    settings.EMAIL_BACKEND = f"django.core.mail.backends.{backend}.EmailBackend"
+    result = next(item for item in health.run() if item.name == "Mailserver")
+    assert (result.finding.ok, result.mandatory) == (ok, False)
+    assert bool(result.finding.remedy_de) is not ok
+    assert backend == "smtp" or result.finding.text_de == "kein Mailserver eingerichtet"
+
+
+@pytest.mark.parametrize(
+    ("environment", "backend"),
+    [
+        ({}, "dummy"),
+        ({"QMS_DEMO": "0"}, "dummy"),
+        ({"QMS_DEMO": "1"}, "console"),
+        ({"QMS_EMAIL_BACKEND": "django.core.mail.backends.smtp.EmailBackend"}, "smtp"),
+    ],
+)
+def test_only_a_demo_prints_its_mails(tmp_path: Path, environment: dict[str, str], backend: str) -> None:
+    """Read by a process of its own, as the settings are read once."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("QMS_")}
+    command = [sys.executable, "-c", "from qms.config import settings; print(settings.EMAIL_BACKEND)"]
+    ran = subprocess.run(  # noqa: S603 - our own interpreter
+        command,
+        env=inherited | {"QMS_DATA": str(tmp_path)} | environment,
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.strip() == f"django.core.mail.backends.{backend}.EmailBackend"
 
 
 @pytest.mark.parametrize(

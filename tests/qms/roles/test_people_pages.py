@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from qms.audit.actors import SYSTEM
 from qms.audit.events import AuditKind
-from qms.core import clock
+from qms.core import clock, installation
 from qms.roles import guards, links, services
 from qms.roles.models import RoleAction, RoleRequest, User
 from qms.roles.roles import Role
@@ -77,6 +77,67 @@ def test_invited_person_makes_its_account_once(house: House, client: Client) -> 
         assert "gilt nicht mehr" in client.get(url).content.decode()
 
 
+@pytest.mark.parametrize("who", ["", "ad01", "pr01"])
+def test_further_account_needs_its_person_signed_in(staffed: House, signed_in: SignIn, who: str) -> None:
+    approver = staffed.people["fg01"]
+    invitation = services.invite_account(actor=staffed.administrator, person_id=approver.person_id)
+    url = reverse("people_accept", args=[links.invitation_token(invitation.pk)])
+    client = signed_in(staffed.people.get(who, staffed.administrator)) if who else Client()
+    shown = client.get(url)
+    assert shown.status_code == 403
+    assert "Melden Sie sich zuerst mit Ihrem vorhandenen Konto an" in shown.content.decode()
+    before = len(events(AuditKind.ACCESS_REFUSED))
+    answer = client.post(url, ACCOUNT, headers={"accept": "application/json"})
+    assert answer.status_code == 403
+    assert (answer.json()["code"], answer.json()["id"]) == ("ZUGRIFF_VERWEIGERT", "P36")
+    assert len(events(AuditKind.ACCESS_REFUSED)) == before + 1
+    assert events(AuditKind.ACCESS_REFUSED)[-1]["data"]["person"] == approver.person.pid
+    assert approver.person.accounts.count() == 1
+    own = signed_in(approver)
+    assert own.get(url).status_code == 200
+    assert own.post(url, ACCOUNT).status_code == 302
+    assert approver.person.accounts.count() == 2
+    assert Client().post(url, ACCOUNT | {"username": "drei"}).status_code == 409
+    assert "gilt nicht mehr" in Client().get(url).content.decode()
+
+
+def test_first_account_is_made_beside_the_session_of_another(house: House, signed_in: SignIn) -> None:
+    invitation = services.invite_person(actor=house.administrator, display_name="X", email="x@example.org")
+    url = reverse("people_accept", args=[links.invitation_token(invitation.pk)])
+    assert signed_in(house.administrator).post(url, ACCOUNT).status_code == 302
+    assert User.objects.get(username="neu").person == invitation.person
+
+
+@pytest.mark.parametrize(
+    ("backend", "demo", "status"),
+    [
+        ("smtp", False, 200),
+        ("console", False, 404),
+        ("dummy", False, 404),
+        ("console", True, 200),
+        ("dummy", True, 200),
+    ],
+)
+@pytest.mark.usefixtures("house")
+def test_new_password_by_mail_is_offered_only_where_mail_goes_out(
+    client: Client, settings: Any, backend: str, demo: bool, status: int
+) -> None:
+    settings.DEMO = demo
+    installation.store_mode()
+    settings.EMAIL_BACKEND = f"django.core.mail.backends.{backend}.EmailBackend"
+    page = reverse("account_reset_password")
+    assert client.get(page).status_code == status
+    assert client.get(reverse("account_reset_password_done")).status_code == status
+    assert client.get(reverse("account_reset_password_from_key", args=["1", "x-y"])).status_code == status
+    assert (f'href="{page}"' in client.get(reverse("account_login")).content.decode()) is (status == 200)
+
+
+def test_nothing_is_mailed_by_a_page_that_is_not_there(house: House, client: Client, settings: Any) -> None:
+    settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+    answer = client.post(reverse("account_reset_password"), {"email": "ad01@example.org"})
+    assert answer.status_code == 404
+
+
 def test_pages_need_a_sign_in(house: House, client: Client) -> None:
     person = house.administrator.person_id
     for url in (reverse("people_list"), reverse("people_invite"), reverse("people_detail", args=[person])):
@@ -122,7 +183,7 @@ def test_administrator_invites_by_form(house: House, signed_in: SignIn) -> None:
     assert "gehört schon zu einer Person" in again.content.decode()
 
 
-@pytest.mark.parametrize(("backend", "shown"), [("console", True), ("smtp", False)])
+@pytest.mark.parametrize(("backend", "shown"), [("console", True), ("dummy", True), ("smtp", False)])
 def test_link_is_shown_only_without_a_mail_server(
     house: House, signed_in: SignIn, settings: Any, backend: str, shown: bool
 ) -> None:

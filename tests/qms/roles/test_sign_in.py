@@ -19,7 +19,7 @@ from fido2 import cbor
 from fido2.cose import ES256
 
 from qms.audit.events import AuditKind
-from qms.core import outbox
+from qms.core import installation, outbox
 from qms.core.models import OutboxEntry
 from qms.roles import credentials, services
 from qms.roles.models import User
@@ -296,6 +296,7 @@ def test_login_page_names_a_wrong_host_and_no_other(house: House, browser: Clien
 
 def test_demo_logins_are_offered_by_role_in_a_demo(staffed: House, browser: Client, settings: Any) -> None:
     settings.DEMO = True
+    installation.store_mode()
     page = browser.get(reverse("account_login")).content.decode()
     assert page.index("pr01") > page.index("wo01")  # order of the roles
     answer = browser.post(reverse("people_demo_login", args=[staffed.people["fg01"].pk]))
@@ -310,8 +311,19 @@ def test_demo_logins_do_not_exist_outside_a_demo(staffed: House, browser: Client
     assert "_auth_user_id" not in browser.session
 
 
+def test_demo_logins_do_not_exist_where_the_data_are_real(
+    staffed: House, browser: Client, settings: Any
+) -> None:
+    installation.store_mode()
+    settings.DEMO = True
+    assert "fg01" not in browser.get(reverse("account_login")).content.decode()
+    answer = browser.post(reverse("people_demo_login", args=[staffed.people["fg01"].pk]))
+    assert answer.status_code == 404
+
+
 def test_demo_offers_no_inactive_account(staffed: House, browser: Client, settings: Any) -> None:
     settings.DEMO = True
+    installation.store_mode()
     change(lambda: User.objects.filter(pk=staffed.people["fg01"].pk).update(is_active=False))
     answer = browser.post(reverse("people_demo_login", args=[staffed.people["fg01"].pk]))
     assert answer.status_code == 404

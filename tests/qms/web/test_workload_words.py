@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
+from qms.gates.choices import ApprovalType, CriterionKind, Due
+from qms.gates.rule_sets import load
 from qms.web.workload_changes import comparator_words, field_name, section_name, sections, touches
 from qms.web.workload_fields import NumberField
-from qms.web.workload_steps import Progress, current, views
+from qms.web.workload_steps import STEPS, Progress, current, views
 from tests.qms.web.workload_world import URLCONF
 
 ALL = {f"G0-{number}": True for number in range(1, 11)} | {f"G1-{number}": True for number in range(1, 14)}
@@ -35,6 +37,16 @@ def test_steps_of_a_new_workload() -> None:
     passes = dict.fromkeys(ALL, False)
     found = states(passes=passes, answered=False, confirmed=False)
     assert found == ["current", "open", "open", "open", "waiting", "open"]
+
+
+def test_every_criterion_of_the_request_is_closed_in_one_step() -> None:
+    kind = {
+        row.id: row.kinds[ApprovalType.PRELIMINARY] for row in load("kompakt").criteria if row.gate == "G0"
+    }
+    due = [row.id for row in load("kompakt").criteria if row.gate == "G0" and row.due == Due.SUBMISSION]
+    assert sorted(id for id in due if kind[id] == CriterionKind.NON_WAIVABLE) == sorted(
+        row for step in STEPS for row in step.criteria
+    )
 
 
 def test_unconfirmed_data_wait_while_the_owner_goes_on() -> None:

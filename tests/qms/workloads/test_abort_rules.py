@@ -46,7 +46,7 @@ def test_explanation_reads_like_the_screen() -> None:
     with translation.override("de"):
         sentence = explain(parse(dict(ALL_TEMPLATES)["AB-06"]))
     assert sentence == (
-        "Wenn die mittlere Fehlerquote über 15 Minuten länger als 5 Minuten über 0,5 % liegt: "
+        "Wenn die mittlere Fehlerquote über 15 Minuten länger als 5 Minuten über 0,5\u00a0% liegt: "
         "Ausweichpfad aktivieren und Vorfall anlegen."
     )
 
@@ -58,7 +58,7 @@ def test_explanation_joins_conditions() -> None:
     with translation.override("de"):
         sentence = explain(parse(text))
     assert sentence == (
-        "Wenn die mittlere Fehlerquote über 1 Stunde über 1 % liegt oder das 99. Perzentil der Zeit bis zum ersten "
+        "Wenn die mittlere Fehlerquote über 1 Stunde über 1\u00a0% liegt oder das 99. Perzentil der Zeit bis zum ersten "
         "Token (stufe = K2) über 5 Stichproben bei mindestens dem 1,5-Fachen der Vergleichsbasis liegt und das "
         "länger als 1 Tag so bleibt: warnen."
     )
