@@ -2,11 +2,13 @@
 
 import os
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "qms.config.settings")  # noqa: TID251 - the entry point
 application = get_wsgi_application()
 
-from qms.core import installation  # noqa: E402 - models exist only now
+if settings.DEMO:  # however it was started: demo logins never meet real data
+    from qms.core import installation
 
-installation.check_mode()  # however it was started: demo logins never meet real data
+    installation.check_mode()
