@@ -192,7 +192,7 @@ def test_isolated_job_runs_in_a_child_that_cancel_ends(house):
         f"from uuid import UUID; from qms.core import jobs; jobs.request_cancel(job_id=UUID({job!r}))"
     )
     wait_until(lambda: house.job(job) == "CANCELLED", what="the cancelled job")
-    assert not is_alive(pid)
+    wait_until(lambda: not is_alive(pid), what="the end of the child")
     assert worker.poll() is None
 
 
