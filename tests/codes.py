@@ -38,7 +38,7 @@ BLOCKS: Final = (
     ("Jobs and operation", 160),
     ("People", 170),
     ("Pages", 180),
-    ("Later", 190),
+    ("Access and what the database refuses", 190),
 )
 
 
