@@ -38,7 +38,7 @@ def log(request: HttpRequest) -> HttpResponse:
     actor = account(request)
     guards.require(actor=actor, permission=Permission.READ_AUDIT)
     scope = audit_page.scope_of(actor)
-    chosen = audit_page.chosen_object(request.GET.get("objekt", ""), scope)
+    chosen = audit_page.chosen_object(request.GET.get("objekt", "").replace("\0", ""), scope)
     before = _number(request.GET.get("vor", ""))
     entries = audit_page.entries(scope, chosen, before=before, limit=PAGE_SIZE + 1)
     shown = entries[:PAGE_SIZE]

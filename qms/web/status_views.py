@@ -36,7 +36,7 @@ def document_status(request: HttpRequest, number: str) -> HttpResponse:
     approval = (
         Approval.objects.select_related("workload").filter(number=number, decided_at__isnull=False).first()
     )
-    digest = request.GET.get("h", "")
+    digest = request.GET.get("h", "").replace("\0", "")
     known = approval.decision_sha256 if approval else ""
     if approval is None or not known or not secrets.compare_digest(known.encode(), digest.lower().encode()):
         raise NotVisible(_("Zu dieser Nummer und Prüfsumme gibt es keine Entscheidung."))

@@ -31,7 +31,7 @@ PAGE_SIZE: Final = 25
 def workloads(request: HttpRequest) -> HttpResponse:
     """List the visible workloads, newest first, 25 a page, found by title."""
     actor = account(request)
-    query = request.GET.get("q", "").strip()
+    query = request.GET.get("q", "").replace("\0", "").strip()  # PostgreSQL stores no NUL
     found = Workload.objects.visible_to(actor).select_related("owner").order_by("-id")
     if query:
         found = found.filter(title__icontains=query)

@@ -93,7 +93,7 @@ def test_search_words_and_keys_of_the_list_stay_text(world: World):
         assert response.status_code == 200
         assert "<script>alert" not in response.content.decode()
     for url in ("audit_log", "approvals"):
-        values = {"objekt": HOSTILE, "vor": "9" * 40, "after": "x", "stand": HOSTILE}
+        values = {"objekt": HOSTILE + "\0", "vor": "9" * 40, "after": "x", "stand": HOSTILE}
         assert world.browser("PR").get(reverse(url), values).status_code == 200
 
 
