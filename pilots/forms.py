@@ -40,7 +40,7 @@ class BaselineForm(forms.Form):
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = PlatformProfile.objects.filter(is_existing=True)
         for name in ("file", "platform"):
-            self.fields[name].asked_later = True  # type: ignore[attr-defined]
+            self.fields[name].asked_later = True  # type: ignore[attr-defined]  # read by the field template
 
     @property
     def measures_here(self) -> bool:
@@ -88,4 +88,4 @@ class TargetForm(forms.Form):
         pilot = getattr(workload, "pilot", None)
         if pilot is not None:
             self.initial = {"platform": pilot.platform_id}
-            field.proposed = True  # type: ignore[attr-defined]
+            field.proposed = True  # type: ignore[attr-defined]  # read by the field template

@@ -129,9 +129,9 @@ def _without_object_streams(
 
 def _fetcher() -> Any:
     """Return a fetcher that serves bundled fonts and nothing else; anything else stops the rendering."""
-    from weasyprint.urls import FatalURLFetchingError, URLFetcher, URLFetcherResponse  # noqa: PLC0415
+    from weasyprint.urls import FatalURLFetchingError, URLFetcher, URLFetcherResponse  # noqa: PLC0415 - as above
 
-    class PackageFetcher(URLFetcher):  # type: ignore[misc]
+    class PackageFetcher(URLFetcher):  # type: ignore[misc]  # weasyprint is untyped
         def fetch(self, url: str, headers: dict[str, str] | None = None) -> URLFetcherResponse:
             if url.startswith("data:image/svg+xml"):
                 return super().fetch(url, headers)

@@ -145,7 +145,7 @@ class _PlanSigner(signers.Signer):
     def __init__(self, plan: FieldPlan, trust: Trust) -> None:
         self._plan = plan
         certificate = as_asn1(plan.certificate)
-        registry = SimpleCertificateStore()  # type: ignore[no-untyped-call]
+        registry = SimpleCertificateStore()  # type: ignore[no-untyped-call]  # untyped in its library
         registry.register_multiple([as_asn1(other) for other in trust.others])
         super().__init__(signing_cert=certificate, cert_registry=registry, embed_roots=False)
         self._space = _space(certificate.public_key)

@@ -28,7 +28,7 @@ class InternalTimeStamper(TimeStamper):
     """pyHanko's door to the built-in authority: answers in process, never touches a network."""
 
     def __init__(self, credential: Credential, issuing: Any, clock: Callable[[], datetime]) -> None:
-        super().__init__(include_nonce=True)  # type: ignore[no-untyped-call]
+        super().__init__(include_nonce=True)  # type: ignore[no-untyped-call]  # untyped in pyHanko
         self._credential, self._issuing, self._clock = credential, issuing, clock
 
     async def async_request_tsa_response(self, req: tsp.TimeStampReq) -> tsp.TimeStampResp:

@@ -171,7 +171,7 @@ def check_submittable(workload: Workload, type: ApprovalType) -> None:  # noqa: 
         )
 
 
-def _draft(workload: Workload, type: ApprovalType, actor: User) -> Approval:  # noqa: A002
+def _draft(workload: Workload, type: ApprovalType, actor: User) -> Approval:  # noqa: A002 - spec word
     draft = Approval.objects.filter(workload=workload, type=type, status="ENTWURF").first()
     if draft:
         return draft
