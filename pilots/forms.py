@@ -1,4 +1,4 @@
-"""Forms of screens 4 and 5."""
+"""Forms of screens 4 and 5, and of the page "Emulator"."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from pilots import catalog
+from pilots.pages_blocks import MODES, machine_label
+from qms.web.widgets import ChoiceCards
 from qms.workloads.choices import PlatformKind
 from qms.workloads.models import PlatformProfile, Workload
 
 MAX_FILE_BYTES = 8 * 2**20
 """No more of an upload is read, plus one byte that tells the importer there is more."""
+
+CALIBRATED = _("An dieser Generation wurde das Modell angepasst.")
+NOT_CALIBRATED = _("Nicht angepasst: jede Zahl ist extrapoliert.")
+MODE_HINTS = {
+    "RESIDENT": _("RESIDENT: Alle Gewichte liegen im SRAM. Schnell, aber nur so groß wie der Wafer."),
+    "WEIGHT_STREAMING": _("WEIGHT_STREAMING: Jede Schicht kommt bei jedem Schritt von außen."),
+}
 
 
 class BaselineForm(forms.Form):
@@ -89,3 +98,100 @@ class TargetForm(forms.Form):
         if pilot is not None:
             self.initial = {"platform": pilot.platform_id}
             field.proposed = True  # type: ignore[attr-defined]  # read by the field template
+
+
+class EmulatorForm(forms.Form):
+    """A question to the emulator: a model, a machine, a load. A valid form has its answer in `found`."""
+
+    config = forms.CharField(
+        label=_("config.json des Modells"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"}),
+        help_text=_(
+            "Der Inhalt der Datei aus Hugging Face; Llama, Mistral, Qwen, Mixtral und GPT, bis 256\u00a0KiB. "
+            "Gewichte werden nicht gebraucht."
+        ),
+    )
+    file = forms.FileField(label=_("Oder die Datei selbst"), required=False, allow_empty_file=True)
+    machine = forms.ChoiceField(label=_("Maschine"), widget=ChoiceCards)
+    mode = forms.ChoiceField(label=_("Wo liegen die Gewichte?"), widget=ChoiceCards(hints=MODE_HINTS))
+    context = forms.IntegerField(label=_("Kontext in Token"), min_value=1)
+    batch = forms.IntegerField(label=_("Anfragen zugleich"), min_value=1)
+    systems = forms.IntegerField(label=_("Zahl der Systeme, 1 bis 16"), min_value=1)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Propose one request on one machine the model was calibrated on."""
+        super().__init__(*args, **kwargs)
+        choices = catalog.choices()
+        machine, mode = self.fields["machine"], self.fields["mode"]
+        assert isinstance(machine, forms.ChoiceField)
+        assert isinstance(mode, forms.ChoiceField)
+        machine.choices = [(item.id, machine_label(item)) for item in choices]
+        machine.widget.hints = {
+            item.id: CALIBRATED if item.calibrated else NOT_CALIBRATED for item in choices
+        }
+        mode.choices = [(key, str(label)) for key, label in MODES.items()]
+        proposals = {
+            "machine": choices[0].id,
+            "mode": catalog.MODES[0],
+            "context": 4096,
+            "batch": 1,
+            "systems": 1,
+        }
+        self.initial = proposals | self.initial
+        for name in proposals:
+            self.fields[name].proposed = not self.is_bound  # type: ignore[attr-defined]  # read by the field template
+        for name in ("config", "file"):
+            self.fields[name].asked_later = True  # type: ignore[attr-defined]  # read by the field template
+        self.asked: catalog.Asked | None = None
+        self.found: catalog.Estimate | None = None
+
+    def clean(self) -> dict[str, Any]:
+        """Read the model and ask; what is wrong is said at the field, or above all of them."""
+        values = super().clean() or {}
+        text = self._text(values)
+        if self.errors:
+            return values
+        try:
+            config = catalog.read_config(text)
+        except catalog.NotAnswered as error:
+            self.add_error("config", error.message_de)
+            return values
+        names = {
+            "machine_id": "machine",
+            "mode": "mode",
+            "context": "context",
+            "batch": "batch",
+            "systems": "systems",
+        }
+        self.asked = catalog.Asked(config, **{key: values[name] for key, name in names.items()})
+        try:
+            self.found = catalog.answer(self.asked)
+        except catalog.NotAnswered as error:
+            self.add_error(None, error.message_de)
+        return values
+
+    def _text(self, values: dict[str, Any]) -> str:
+        """Return the text of the model; that of a file goes into the field, so that it is there next time."""
+        upload = values.get("file")
+        if not upload:
+            text: str = values.get("config") or ""
+            if not text.strip() and "config" not in self.errors:
+                self.add_error("config", _("Bitte fügen Sie die config.json ein, oder wählen Sie die Datei."))
+            return text
+        try:
+            text = upload.read(catalog.MAX_CONFIG_BYTES + 1).decode("utf-8")
+        except UnicodeDecodeError:
+            self.add_error(
+                "file", _("Die Datei ist kein Text in UTF-8. Bitte wählen Sie die config.json des Modells.")
+            )
+            return ""
+        if "\0" in text:
+            self.add_error(
+                "file", _("Die Datei enthält Nullzeichen. Bitte wählen Sie die config.json des Modells.")
+            )
+            return ""
+        self.data = self.data.copy()
+        self.data["config"] = text
+        return text

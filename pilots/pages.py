@@ -10,9 +10,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
 from pilots import catalog
+from pilots import pages_blocks as blocks
+from pilots.catalog.wafer_map import View
 from pilots.choices import ExitState, RunRole
 from pilots.models import Run
-from qms.core import formats, heatmap
+from qms.core import formats
 from qms.core.chart_shapes import Limit
 from qms.core.charts import CdfSeries, latency_cdf
 from qms.core.models import JobState
@@ -116,53 +118,60 @@ def equivalence_of(run: Run) -> list[dict[str, str]]:
     ]
 
 
-def map_of(run: Run) -> dict[str, Any] | None:
+def map_of(run: Run, view: View) -> dict[str, Any] | None:
     """Return the wafer map of an emulated run with its legend and table, or None."""
-    if run.role != RunRole.TARGET or run.exit_state != ExitState.COMPLETED:
+    if not _is_emulated(run):
         return None
-    made = heatmap.tiles(catalog.sram_map(run.platform.key, run.parameters))
-    used = int((made.maximum > 0).sum())
-    spots = heatmap.conspicuous(made)
-    labels = [_("Feld"), _("Mittel"), _("Maximum")]
     url = reverse("run_map", args=[run.pk])
-    return {
-        "url": url,
-        "width": made.pes.shape[1] * 3,
-        "height": made.pes.shape[0] * 3,
-        "alt": _("Belegter Speicher je Feld: %(used)d von %(total)d Feldern tragen das Programm.")
-        % {"used": used, "total": made.pes.size},
-        "views": [],
-        "legend": [
-            {
-                "colour": "#{:02x}{:02x}{:02x}".format(*heatmap.ramp()[step]),
-                "label": formats.percent(step / 100, 0),
-            }
-            for step in (0, 25, 50, 75, 100)
-        ],
-        "notes": [
-            _(
-                "Belegter Speicher je Rechenelement (SRAM), Skala fest von 0 bis 100\u00a0%. Ein Feld sind 8 × 8 Rechenelemente."
-            ),
-            _("Emuliert: Belegung nach dem übersetzten Programm."),
-        ],
-        "table": {
-            "label": _("Zehn auffälligste Felder"),
-            "columns": [{"label": label, "numeric": index > 0} for index, label in enumerate(labels)],
-            "rows": [
-                {
-                    "cells": [
-                        {
-                            "header": True,
-                            "text": _("Spalte %(x)d, Zeile %(y)d") % {"x": spot.column, "y": spot.row},
-                        },
-                        {"label": labels[1], "text": formats.percent(spot.mean / 100), "numeric": True},
-                        {"label": labels[2], "text": formats.percent(spot.maximum / 100), "numeric": True},
-                    ]
-                }
-                for spot in spots
-            ],
-        },
-    }
+    views = [item | {"url": f"?ansicht={item['value']}#karte"} for item in blocks.map_views(view)]
+    shares = catalog.sram_map(run.platform.key, run.parameters)
+    return blocks.wafer_map(shares, url=f"{url}?ansicht={view.value}", view=view, views=views)
+
+
+def machine_of(run: Run) -> list[dict[str, Any]]:
+    """Return machine, mode and state of an emulated run; a run of an earlier version has no mode."""
+    if not _is_emulated(run) or "mode" not in run.summary:
+        return []
+    state = run.summary["state"]
+    return [
+        {"label": _("Maschine"), "value": f"{run.platform} ({run.summary['machine']})"},
+        {"label": _("Betriebsart"), "value": str(blocks.MODES[run.summary["mode"]])},
+        {"label": _("Zustand des Modells"), "value": " – ".join(_state_words(state))},
+    ]
+
+
+def causes_of(run: Run) -> dict[str, Any] | None:
+    """Return where the time of an emulated run goes: chart, sentence, axes; or None."""
+    found = {name: Metric.from_json(row) for name, row in run.summary.get("causes", {}).items()}
+    chart = blocks.causes_chart(found, _("Zeit eines Stapels nach Ursache – emuliert"))
+    if chart is None:
+        return None
+    axes = next(iter(found.values())).axes
+    return {"chart": chart, "sentence": blocks.largest_cause(found), "axes": axes}
+
+
+def ways_of(run: Run) -> dict[str, Any] | None:
+    """Return the latencies between the elements of the machine of an emulated run, or None."""
+    if not _is_emulated(run):
+        return None
+    return blocks.ways_table(catalog.ways(catalog.machine_of(run.platform.key)))
+
+
+def limits_of(run: Run) -> dict[str, Any] | None:
+    """Return the physical limits an emulated run kept (EM-11), or None."""
+    checks = run.summary.get("checks")
+    metrics = metrics_of(run)
+    if not checks or not metrics:
+        return None
+    return blocks.limits_table(checks, metrics[0]["metric"].axes, catalog.FROM_MACHINE)
+
+
+def _is_emulated(run: Run) -> bool:
+    return run.role == RunRole.TARGET and run.exit_state == ExitState.COMPLETED
+
+
+def _state_words(state: dict[str, str]) -> list[str]:
+    return [word for word in (blocks.state_badge(state["code"])["label"], state["reason"]) if word]
 
 
 def _limit(workload: Workload) -> Limit | None:

@@ -13,7 +13,7 @@ from pilots.graph.errors import GraphError
 from pilots.graph.mlp import mlp_from_text
 from pilots.wafer import emulator
 from pilots.wafer.errors import WaferError
-from pilots.wafer.machine import MACHINES, Machine, lab_mesh
+from pilots.wafer.machine import Machine, UnknownMachine, find
 from pilots.wafer.program import Kernel
 
 
@@ -47,7 +47,7 @@ def replay(
     """
     try:
         model, inputs = manifest["model"], manifest["inputs"]
-        if manifest["format"] != "wafer-manifest-1" or model["kind"] != "mlp":
+        if manifest["format"] != "wafer-manifest-2" or model["kind"] != "mlp":
             raise ReplayRefused(
                 f"format {manifest['format']!r} of {model['kind']!r}",
                 message_de="Das Laufmanifest hat ein unbekanntes Format.",
@@ -91,14 +91,9 @@ def _typed(value: Any, kind: type[Any]) -> Any:
 
 
 def _machine(name: Any) -> Machine:
-    if name in MACHINES:
-        return MACHINES[name]
-    kind, _, size = _typed(name, str).partition("-")
-    width, _, height = size.partition("x")
-    if kind != "lab" or not (
-        width.isdecimal() and height.isdecimal() and 0 < int(width) * int(height) <= 2**20
-    ):
+    try:
+        return find(_typed(name, str))
+    except UnknownMachine as error:
         raise ReplayRefused(
-            f"machine {name!r}", message_de="Das Laufmanifest nennt eine unbekannte Maschine."
-        )
-    return lab_mesh(int(width), int(height))
+            str(error), message_de="Das Laufmanifest nennt eine unbekannte Maschine."
+        ) from error

@@ -14,12 +14,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from pilots import catalog, pages, selectors
+from pilots import pages_blocks as blocks
+from pilots.catalog import wafer_map
+from pilots.catalog.wafer_map import View
 from pilots.choices import RunRole
 from pilots.forms import MAX_FILE_BYTES, BaselineForm, TargetForm, own_machine
 from pilots.models import Run
 from pilots.services import results, runs
 from pilots.services.results import ImportedFile
-from qms.core import heatmap
 from qms.core.errors import NotVisible, Refusal
 from qms.web.answers import account, done, submit
 from qms.web.workload_views import workload_crumbs
@@ -79,9 +81,10 @@ def target(request: HttpRequest, workload_id: UUID) -> HttpResponse:
 @login_required
 @require_GET
 def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """One run: progress while it lasts, then values, curve, map, listing."""
+    """One run: progress while it lasts, then values, curve, causes, map, ways, listing."""
     found = selectors.get(run_id, actor=account(request))
-    return render(request, "pilots/run.html", _run_context(found))
+    view = blocks.view_of(request.GET.get("ansicht"))
+    return render(request, "pilots/run.html", _run_context(found, view))
 
 
 @login_required
@@ -107,13 +110,12 @@ def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
 @login_required
 @require_GET
 def run_map(request: HttpRequest, run_id: UUID) -> HttpResponse:
-    """The wafer map of a target run: SRAM use per field, as PNG."""
+    """The wafer map of a target run in the view asked for: SRAM use per field, as PNG."""
     found = selectors.get(run_id, actor=account(request))
     if found.role != RunRole.TARGET or not found.exit_state:
         raise NotVisible(_("Diese Karte gibt es nicht."))
-    png = heatmap.heatmap_png(
-        catalog.sram_map(found.platform.key, found.parameters), view=heatmap.View.MAXIMUM
-    )
+    view = blocks.view_of(request.GET.get("ansicht"))
+    png = wafer_map.heatmap_png(catalog.sram_map(found.platform.key, found.parameters), view=view)
     return HttpResponse(png, content_type="image/png")
 
 
@@ -134,7 +136,7 @@ def _blocker(workload: Workload) -> Refusal | None:
     return None
 
 
-def _run_context(found: Run) -> dict[str, Any]:
+def _run_context(found: Run, view: View) -> dict[str, Any]:
     return {
         "run": found,
         "workload": found.workload,
@@ -147,5 +149,9 @@ def _run_context(found: Run) -> dict[str, Any]:
         "cv": pages.spread_of(found),
         "cv_axes": pages.axes_of_spread(found),
         "equivalence": pages.equivalence_of(found),
-        "map": pages.map_of(found),
+        "machine": pages.machine_of(found),
+        "causes": pages.causes_of(found),
+        "limits": pages.limits_of(found),
+        "ways": pages.ways_of(found),
+        "map": pages.map_of(found, view),
     }

@@ -5,8 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from pilots.graph import spec
-from pilots.graph.errors import GraphError
-from pilots.graph.ir import Array, Constant, DType, Graph, Node, Shape, Tensor, array_sha256
+from pilots.graph.errors import refusal
+from pilots.graph.ir import (
+    SHAPE_ONLY,
+    Array,
+    Attr,
+    Constant,
+    DType,
+    Graph,
+    Node,
+    Shape,
+    Tensor,
+    array_sha256,
+    rounded,
+)
 
 
 class GraphBuilder:
@@ -25,37 +37,34 @@ class GraphBuilder:
         self._types[name] = Tensor(shape, dtype)
         return name
 
-    def constant(self, name: str, array: Array) -> str:
-        """Add a weight; raises GraphError if it is not float32 or float16 or holds NaN or infinity."""
-        if array.dtype.name not in {item.value for item in DType} or not np.isfinite(array).all():
-            raise GraphError(
-                "WEIGHTS",
-                position=f"constant {name}",
-                expected="finite float32 or float16",
-                got=array.dtype.name,
-                message_de=f"Die Gewichte {name} sind keine endlichen Zahlen des erwarteten Typs.",
-            )
-        tensor = Tensor(array.shape, DType(array.dtype.name))
-        self._constants.append(Constant(name, tensor, array_sha256(array)))
-        self._types[name] = tensor
-        self._weights[name] = array
-        return name
+    def constant(self, name: str, array: Array, dtype: DType | None = None) -> str:
+        """Add a weight, rounded to `dtype` (else its own type); raises GraphError if it holds NaN or infinity."""
+        known = (
+            next((item for item in DType if item.value == array.dtype.name), None) if dtype is None else dtype
+        )
+        if known is None or not np.isfinite(array).all():
+            sentence = f"Die Gewichte {name} sind keine endlichen Zahlen des erwarteten Typs."
+            expected = "finite numbers of a known type"
+            raise refusal("WEIGHTS", f"constant {name}", expected, array.dtype.name, sentence)
+        stored = rounded(array, known)
+        self._weights[name] = stored
+        return self._add_constant(Constant(name, Tensor(stored.shape, known), array_sha256(stored, known)))
 
-    def op(self, op: str, *inputs: str) -> str:
-        """Add an operation on earlier values; raises GraphError naming the rule broken."""
+    def shape_only(self, name: str, shape: tuple[int, ...], dtype: DType) -> str:
+        """Add a weight of which only the shape is known."""
+        return self._add_constant(Constant(name, Tensor(shape, dtype), SHAPE_ONLY))
+
+    def op(self, op: str, *inputs: str, name: str | None = None, **attrs: Attr) -> str:
+        """Add an operation on earlier values, called `name` if given; raises GraphError naming the rule broken."""
         position = f"node {len(self._nodes)} ({op})"
-        missing = next((name for name in inputs if name not in self._types), None)
+        missing = next((item for item in inputs if item not in self._types), None)
         if missing is not None:
-            raise GraphError(
-                "UNDEFINED",
-                position=position,
-                expected="inputs defined before",
-                got=missing,
-                message_de=f"Ein Eingang ist nicht definiert. ({position})",
-            )
-        tensor = spec.infer(op, tuple(self._types[name] for name in inputs), position)
-        output = f"v{len(self._nodes)}"
-        self._nodes.append(Node(op, inputs, output, tensor))
+            sentence = f"Ein Eingang ist nicht definiert. ({position})"
+            raise refusal("UNDEFINED", position, "inputs defined before", missing, sentence)
+        ordered = tuple(sorted(attrs.items()))
+        tensor = spec.infer(op, tuple(self._types[item] for item in inputs), position, ordered)
+        output = f"v{len(self._nodes)}" if name is None else name
+        self._nodes.append(Node(op, inputs, output, tensor, ordered))
         self._types[output] = tensor
         return output
 
@@ -66,3 +75,8 @@ class GraphBuilder:
         graph = Graph(tuple(self._inputs), tuple(self._constants), tuple(self._nodes), outputs, recipe)
         spec.verify(graph)
         return graph, dict(self._weights)
+
+    def _add_constant(self, item: Constant) -> str:
+        self._constants.append(item)
+        self._types[item.name] = item.tensor
+        return item.name

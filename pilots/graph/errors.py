@@ -17,3 +17,17 @@ class GraphError(ValueError):
         self.expected = expected
         self.got = got
         self.message_de = message_de
+
+
+class ConfigError(GraphError):
+    """A model configuration is unreadable, contradictory or describes what is not supported; `field` names the key."""
+
+    @property
+    def field(self) -> str:
+        """The key that is at fault, or "text"."""
+        return self.position
+
+
+def refusal(code: str, position: str, expected: str, got: str, sentence: str) -> GraphError:
+    """Return the error with its German sentence, in one line where it is raised."""
+    return GraphError(code, position=position, expected=expected, got=got, message_de=sentence)

@@ -30,8 +30,7 @@ def fingerprint(
 
 
 def seeded_dataset_hash(graph: Graph, *, inputs_seed: int) -> str:
-    """Return the manifest hash of the seeded input stream used as data set (generator, seed, shape, type)."""
-    name, tensor = graph.inputs[0]
-    return canonical.digest(
-        {"generator": "splitmix64-uniform-1", "seed": inputs_seed, "stream": name, "type": tensor.to_json()}
-    )
+    """Return the manifest hash of the seeded input streams used as data set (generator, seed, shapes, types)."""
+    streams = [{"stream": name, "type": tensor.to_json()} for name, tensor in graph.inputs]
+    source = {"generator": "splitmix64-uniform-1", "seed": inputs_seed}
+    return canonical.digest(source | (streams[0] if len(streams) == 1 else {"streams": streams}))

@@ -1,6 +1,7 @@
 """The workload graph: typed, frozen, in single assignment form. Constants are known by their SHA-256.
 
 A dimension of None is the batch; it may stand only in first place, so one graph serves every batch size.
+NumPy has no bfloat16: arrays of that type are float32 holding rounded numbers, and only their upper halves count as bytes.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ from qms.core import canonical
 Shape: TypeAlias = tuple[int | None, ...]
 Array: TypeAlias = npt.NDArray[Any]
 Weights: TypeAlias = Mapping[str, Array]
+Attr: TypeAlias = int | str | tuple[int, ...]
+Attrs: TypeAlias = tuple[tuple[str, Attr], ...]
+SHAPE_ONLY: Final = ""  # the hash of a constant whose numbers are not there
 
 
 class DType(StrEnum):
@@ -25,16 +29,41 @@ class DType(StrEnum):
 
     FLOAT32 = "float32"
     FLOAT16 = "float16"
+    BFLOAT16 = "bfloat16"
+    INT32 = "int32"
+    BOOL = "bool"
 
     @property
     def item_bytes(self) -> int:
         """Bytes of one element."""
-        return {DType.FLOAT32: 4, DType.FLOAT16: 2}[self]
+        return _ITEM_BYTES[self]
 
     @property
     def little_endian(self) -> np.dtype[Any]:
-        """The NumPy type with its byte order fixed, as it is hashed and stored."""
-        return np.dtype("<f4" if self is DType.FLOAT32 else "<f2")
+        """The NumPy type of an array in memory with its byte order fixed; float32 for bfloat16."""
+        return np.dtype(_IN_MEMORY[self])
+
+    @property
+    def is_float(self) -> bool:
+        """Say whether elements are floating point numbers."""
+        return self in FLOATS
+
+
+FLOATS: Final = (DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16)
+_ITEM_BYTES: Final = {
+    DType.FLOAT32: 4,
+    DType.FLOAT16: 2,
+    DType.BFLOAT16: 2,
+    DType.INT32: 4,
+    DType.BOOL: 1,
+}
+_IN_MEMORY: Final = {
+    DType.FLOAT32: "<f4",
+    DType.FLOAT16: "<f2",
+    DType.BFLOAT16: "<f4",
+    DType.INT32: "<i4",
+    DType.BOOL: "|b1",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +80,10 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A weight: its name in the graph, its type and the SHA-256 of its little-endian bytes in row-major order."""
+    """A weight: its name in the graph, its type and the SHA-256 of its little-endian bytes in row-major order.
+
+    A sha256 of SHAPE_ONLY says that only the shape is known (models too large to hold).
+    """
 
     name: str
     tensor: Tensor
@@ -60,12 +92,20 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One operation: `output` is assigned exactly once; inputs name earlier outputs, constants or graph inputs."""
+    """One operation: `output` is assigned exactly once; inputs name earlier outputs, constants or graph inputs.
+
+    attrs: what the operation needs besides its inputs, sorted by name; decimals are strings.
+    """
 
     op: str
     inputs: tuple[str, ...]
     output: str
     tensor: Tensor
+    attrs: Attrs = ()
+
+    def attr(self, name: str) -> Attr:
+        """Return an attribute; raises KeyError."""
+        return dict(self.attrs)[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +130,9 @@ class Graph:
 
     @property
     def dtype(self) -> DType:
-        """Element type of the first input."""
-        return self.inputs[0][1].dtype
+        """Element type the graph computes in: the first floating one of inputs, then constants."""
+        tensors = [tensor for _, tensor in self.inputs] + [item.tensor for item in self.constants]
+        return next((item.dtype for item in tensors if item.dtype.is_float), tensors[0].dtype)
 
 
 def canonical_form(graph: Graph, *, with_constants: bool) -> dict[str, Any]:
@@ -106,9 +147,7 @@ def canonical_form(graph: Graph, *, with_constants: bool) -> dict[str, Any]:
     listed: list[dict[str, Any]] = []
     weights: list[dict[str, Any]] = []
     for output in graph.outputs:
-        for name in _post_order(output, producers):
-            if name in names:
-                continue
+        for name in _post_order(output, producers, names):
             if name in constants:
                 names[name] = f"c{len(weights)}"
                 entry = constants[name].tensor.to_json()
@@ -116,13 +155,7 @@ def canonical_form(graph: Graph, *, with_constants: bool) -> dict[str, Any]:
             else:
                 node = producers[name]
                 names[name] = f"v{len(listed)}"
-                listed.append(
-                    {
-                        "op": node.op,
-                        "in": [names[item] for item in node.inputs],
-                        "type": node.tensor.to_json(),
-                    }
-                )
+                listed.append(_node_form(node, names))
     return {
         "format": "wgraph-1",
         "inputs": [tensor.to_json() for tensor in inputs.values()],
@@ -132,7 +165,19 @@ def canonical_form(graph: Graph, *, with_constants: bool) -> dict[str, Any]:
     }
 
 
-def _post_order(output: str, producers: Mapping[str, Node]) -> list[str]:
+def _node_form(node: Node, names: Mapping[str, str]) -> dict[str, Any]:
+    form: dict[str, Any] = {
+        "op": node.op,
+        "in": [names[item] for item in node.inputs],
+        "type": node.tensor.to_json(),
+    }
+    if node.attrs:  # left out when empty: graphs without attributes keep the digest they had before
+        form["attrs"] = {name: list(item) if isinstance(item, tuple) else item for name, item in node.attrs}
+    return form
+
+
+def _post_order(output: str, producers: Mapping[str, Node], known: Mapping[str, str]) -> list[str]:
+    """Return what `output` needs and is not yet known, inputs before users."""
     order: list[str] = []
     seen: set[str] = set()
     stack: list[tuple[str, bool]] = [(output, False)]
@@ -140,7 +185,7 @@ def _post_order(output: str, producers: Mapping[str, Node]) -> list[str]:
         name, done = stack.pop()
         if done:
             order.append(name)
-        elif name not in seen:
+        elif name not in seen and name not in known:
             seen.add(name)
             stack.append((name, True))
             if name in producers:
@@ -158,11 +203,26 @@ def graph_signature(graph: Graph) -> str:
     return canonical.digest(canonical_form(graph, with_constants=False))
 
 
-def array_sha256(array: Array) -> str:
-    """Return the SHA-256 of an array's little-endian bytes in row-major order."""
-    return canonical.sha256_hex(array_bytes(array))
+def array_sha256(array: Array, dtype: DType | None = None) -> str:
+    """Return the SHA-256 of `array_bytes`."""
+    return canonical.sha256_hex(array_bytes(array, dtype))
 
 
-def array_bytes(array: Array) -> bytes:
-    """Return an array's little-endian bytes in row-major order."""
-    return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes()
+def array_bytes(array: Array, dtype: DType | None = None) -> bytes:
+    """Return an array's little-endian bytes in row-major order; of bfloat16 (say so by `dtype`) the upper halves."""
+    plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    if dtype is DType.BFLOAT16:
+        plain = (plain.view("<u4") >> np.uint32(16)).astype("<u2")
+    return plain.tobytes()
+
+
+def rounded(array: Array, dtype: DType) -> Array:
+    """Return the array in memory form of `dtype`; bfloat16 rounds to nearest, ties to even, NaN stays NaN."""
+    if dtype is not DType.BFLOAT16:
+        return np.asarray(array, dtype=dtype.little_endian)
+    wide = np.ascontiguousarray(array, dtype="<f4")
+    bits = wide.view("<u4")
+    even = (bits >> np.uint32(16)) & np.uint32(1)
+    with np.errstate(over="ignore"):
+        upper = (bits + (np.uint32(0x7FFF) + even)) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(wide), np.float32(np.nan), upper.view("<f4"))

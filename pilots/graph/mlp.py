@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from pilots.graph import rng
 from pilots.graph.builder import GraphBuilder
-from pilots.graph.errors import GraphError
-from pilots.graph.ir import Array, DType, Graph, graph_signature, model_digest
+from pilots.graph.errors import refusal
+from pilots.graph.ir import FLOATS, Array, DType, Graph, graph_signature, model_digest, rounded
 from pilots.graph.spec import ACTIVATIONS, flops_per_sample
 
 MIN_WIDTHS: Final = 2
@@ -55,20 +55,20 @@ def parse_widths(text: str) -> tuple[int, ...]:
     """Return the layer widths of a text such as "64-256-8"; raises GraphError with the place of the fault."""
     if len(text) > MAX_TEXT:
         sentence = f"Die Modellangabe ist länger als {MAX_TEXT} Zeichen."
-        raise _refuse("TEXT_TOO_LONG", "text", f"at most {MAX_TEXT} characters", str(len(text)), sentence)
+        raise refusal("TEXT_TOO_LONG", "text", f"at most {MAX_TEXT} characters", str(len(text)), sentence)
     parts = text.strip().split("-")
     if not MIN_WIDTHS <= len(parts) <= MAX_WIDTHS:
         sentence = f"Ein Modell hat {MIN_WIDTHS} bis {MAX_WIDTHS} Schichtbreiten, zum Beispiel 64-256-256-8."
-        raise _refuse("LAYER_COUNT", "text", f"{MIN_WIDTHS}..{MAX_WIDTHS} widths", str(len(parts)), sentence)
+        raise refusal("LAYER_COUNT", "text", f"{MIN_WIDTHS}..{MAX_WIDTHS} widths", str(len(parts)), sentence)
     for index, part in enumerate(parts, start=1):
         if not _WIDTH.fullmatch(part) or int(part) > MAX_WIDTH:
             sentence = f"Die {index}. Schichtbreite muss eine ganze Zahl von 1 bis {MAX_WIDTH} sein."
-            raise _refuse("WIDTH", f"width {index}", f"an integer 1..{MAX_WIDTH}", repr(part), sentence)
+            raise refusal("WIDTH", f"width {index}", f"an integer 1..{MAX_WIDTH}", repr(part), sentence)
     widths = tuple(int(part) for part in parts)
     params = sum(k * n + n for k, n in pairwise(widths))
     if params > MAX_PARAMS:
         sentence = f"Das Modell hat {params} Parameter; erlaubt sind höchstens {MAX_PARAMS}."
-        raise _refuse("PARAM_COUNT", "text", f"at most {MAX_PARAMS} parameters", str(params), sentence)
+        raise refusal("PARAM_COUNT", "text", f"at most {MAX_PARAMS} parameters", str(params), sentence)
     return widths
 
 
@@ -82,24 +82,24 @@ def mlp_from_text(
 ) -> tuple[Graph, dict[str, Array]]:
     """Return graph and weights of a perceptron: matmul, bias and activation per layer, none after the last.
 
-    Weights are uniform over +-sqrt(6 / (fan in + fan out)), biases over +-0.1 (`pilots.graph.rng`); float16 weights
-    are the rounded float32 ones. Raises GraphError.
+    Weights are uniform over +-sqrt(6 / (fan in + fan out)), biases over +-0.1 (`pilots.graph.rng`); float16 and
+    bfloat16 weights are the rounded float32 ones. Raises GraphError.
     """
     widths = parse_widths(text)
     _one_of("ACTIVATION", activation, ACTIVATIONS, "Die Aktivierung")
     _one_of("OUTPUT_ACTIVATION", output_activation, OUTPUT_ACTIVATIONS, "Die Ausgangsaktivierung")
-    _one_of("DTYPE", dtype, tuple(item.value for item in DType), "Der Zahlentyp")
+    _one_of("DTYPE", dtype, tuple(item.value for item in FLOATS), "Der Zahlentyp")
     if not 0 <= seed <= rng.MAX_SEED:
         sentence = f"Der Startwert muss zwischen 0 und {rng.MAX_SEED} liegen."
-        raise _refuse("SEED", "seed", f"0..{rng.MAX_SEED}", str(seed), sentence)
+        raise refusal("SEED", "seed", f"0..{rng.MAX_SEED}", str(seed), sentence)
     kind = DType(dtype)
     builder = GraphBuilder()
     value = builder.input("x", (None, widths[0]), kind)
     last = len(widths) - 2
     for index, (k, n) in enumerate(pairwise(widths)):
         scale = sqrt(6.0 / (k + n))
-        weight = builder.constant(f"w{index}", _numbers(seed, f"w{index}", (k, n), scale, kind))
-        bias = builder.constant(f"b{index}", _numbers(seed, f"b{index}", (n,), BIAS_SCALE, kind))
+        weight = builder.constant(f"w{index}", _numbers(seed, f"w{index}", (k, n), scale, kind), kind)
+        bias = builder.constant(f"b{index}", _numbers(seed, f"b{index}", (n,), BIAS_SCALE, kind), kind)
         value = builder.op("add", builder.op("matmul", value, weight), bias)
         chosen = output_activation if index == last else activation
         value = builder.op(chosen, value) if chosen != "none" else value
@@ -141,7 +141,7 @@ def input_samples(graph: Graph, *, inputs_seed: int, batch: int) -> Array:
     """Return the first `batch` samples of the seeded input stream; sample i is the same for every batch size."""
     name, tensor = graph.inputs[0]
     width = tensor.shape[-1] or 1
-    return rng.uniform(inputs_seed, f"input {name}", (batch, width)).astype(tensor.dtype.value)
+    return rounded(rng.uniform(inputs_seed, f"input {name}", (batch, width)), tensor.dtype)
 
 
 def array_size(shape: tuple[int | None, ...]) -> int:
@@ -153,14 +153,10 @@ def array_size(shape: tuple[int | None, ...]) -> int:
 
 
 def _numbers(seed: int, stream: str, shape: tuple[int, ...], scale: float, dtype: DType) -> Array:
-    return rng.uniform(seed, stream, shape, scale).astype(dtype.value)
+    return rounded(rng.uniform(seed, stream, shape, scale), dtype)
 
 
 def _one_of(code: str, got: str, allowed: tuple[str, ...], subject: str) -> None:
     if got not in allowed:
         sentence = f"{subject} ist unbekannt; möglich sind: {', '.join(allowed)}."
-        raise _refuse(code, code.lower(), f"one of {', '.join(allowed)}", repr(got)[:80], sentence)
-
-
-def _refuse(code: str, position: str, expected: str, got: str, sentence: str) -> GraphError:
-    return GraphError(code, position=position, expected=expected, got=got, message_de=sentence)
+        raise refusal(code, code.lower(), f"one of {', '.join(allowed)}", repr(got)[:80], sentence)

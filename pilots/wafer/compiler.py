@@ -1,230 +1,266 @@
-"""From a graph to a program: match kernels, choose tiles by the cost model, place rectangles on the mesh."""
+"""From a graph to a program: lower, choose the region by the cost model, assign calls and weights, verify.
+
+One region is a rectangle on which calls follow one another; weights of a region lie in the SRAM of its elements. If a
+model is larger than one region, its calls continue on the next, in the order of the data flow.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from pilots.graph.ir import Graph, Node, model_digest
 from pilots.graph.spec import verify as verify_graph
+from pilots.wafer.assignment import assign, kept_tensors
+from pilots.wafer.costs.constants import Constants, calibrated
+from pilots.wafer.costs.kernels import Setting
 from pilots.wafer.errors import DoesNotFit, RequestError, UnsupportedOps
-from pilots.wafer.kernels import ELEMENT_OPS, stage_cost
+from pilots.wafer.legality import verify
+from pilots.wafer.lowering import Work, element_type, lower, unsupported
 from pilots.wafer.machine import Machine
-from pilots.wafer.program import MAX_TILE, MIN_TILE, Kernel, Program, Rect, Stage, pe_bytes, verify
+from pilots.wafer.memory import Need, peak_bytes
+from pilots.wafer.placement import ANY_PRODUCT, Placed, Placer
+from pilots.wafer.program import Call, Kernel, Mode, Program, Rect, Region, Resident
+from pilots.wafer.routes import routes_of
 
-TILES: Final = (4, 8, 12, 16, 24, 32, 46, 64, 96, MAX_TILE)
 MICRO_BATCHES: Final = (4, 8, 16, 32, 64)
 MAX_BATCH: Final = 4096
-WITH_CONSTANT: Final = ("add", "sub", "mul")
-ALL_KERNELS: Final = tuple(Kernel)
-_LARGEST_AREA: Final = 64 * 96  # elements of a weight tile that is half of 48 KiB in fp32
-_FIRST_TRANSFER_COLOR: Final = 4
-_TRANSFER_COLORS: Final = 16
+MAX_SYSTEMS: Final = 16
+ALL_KERNELS: Final = ANY_PRODUCT
+SIDES: Final = (
+    *(
+        1,
+        2,
+        4,
+        8,
+        12,
+        16,
+        24,
+        32,
+        48,
+        64,
+        96,
+        128,
+        192,
+        256,
+        300,
+        360,
+        420,
+        480,
+        512,
+        540,
+        600,
+        640,
+        660,
+        720,
+    ),
+    *(750, 755),
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
-    """A matched matrix product: its weight, shape and the operations fused behind it."""
+class Request:
+    """What to compile for. grid: side of the square region, 0 for the compiler's choice; rect: a region that is no
+    square; capacity: False places what would not fit, as published runs of a few layers did.
+    """
 
-    weight: str
-    k: int
-    n: int
-    epilogue: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class OpMatch:
-    """One operation of the graph and the kernel that runs it; empty when there is none."""
-
-    op: str
-    position: str
-    kernel: str
-
-
-def match(graph: Graph) -> tuple[tuple[Layer, ...], tuple[OpMatch, ...]]:
-    """Return the layers of a chain graph and what became of every operation; nothing is dropped silently."""
-    current = graph.inputs[0][0]
-    layers: list[Layer] = []
-    matches: list[OpMatch] = []
-    for index, node in enumerate(graph.nodes):
-        position = f"node {index}"
-        kernel = _kernel_of(graph, node, current, bool(layers))
-        matches.append(OpMatch(node.op, position, kernel))
-        if kernel == "product":
-            k, n = graph.tensors()[node.inputs[1]].shape
-            layers.append(Layer(node.inputs[1], k or 1, n or 1, ()))
-        elif kernel:
-            step = (node.op, node.inputs[1] if node.op in WITH_CONSTANT else "")
-            layers[-1] = replace(layers[-1], epilogue=(*layers[-1].epilogue, step))
-        current = node.output
-    return tuple(layers), tuple(matches)
-
-
-def _kernel_of(graph: Graph, node: Node, current: str, has_layer: bool) -> str:
-    constants = {item.name: item.tensor for item in graph.constants}
-    if node.inputs[0] != current:
-        return ""
-    if node.op == "matmul":
-        return "product" if node.inputs[1] in constants else ""
-    if not has_layer or node.op not in ELEMENT_OPS:
-        return ""
-    if node.op in WITH_CONSTANT:
-        vector = constants.get(node.inputs[1])
-        return "elementwise" if vector is not None and vector.shape == (node.tensor.shape[-1],) else ""
-    return "softmax" if node.op == "softmax" else "elementwise"
-
-
-def unsupported(graph: Graph) -> tuple[tuple[str, str], ...]:
-    """Return (op, position) of every operation without a kernel."""
-    return tuple((item.op, item.position) for item in match(graph)[1] if not item.kernel)
+    batch: int = 1
+    mode: Mode = Mode.RESIDENT
+    systems: int = 1
+    grid: int = 0
+    rect: tuple[int, int] = (0, 0)
+    kernels: tuple[Kernel, ...] = ALL_KERNELS
+    capacity: bool = True
 
 
 def compile_graph(
-    graph: Graph, machine: Machine, *, batch: int, kernels: tuple[Kernel, ...] = ALL_KERNELS
+    graph: Graph, machine: Machine, request: Request, *, constants: Constants | None = None
 ) -> Program:
-    """Return the legal program with the least pessimistic request time.
+    """Return the legal program with the fewest predicted cycles.
 
     Raises GraphError, UnsupportedOps (all of them named), DoesNotFit (exact shortfall) or RequestError.
     """
     verify_graph(graph)
-    if not 1 <= batch <= MAX_BATCH:
-        sentence = f"Die Stapelgröße muss zwischen 1 und {MAX_BATCH} liegen."
-        raise RequestError(f"batch {batch} is outside 1..{MAX_BATCH}", message_de=sentence)
-    if not kernels:
-        raise RequestError("no kernel allowed", message_de="Es ist kein Kernel erlaubt.")
-    layers, matches = match(graph)
-    missing = tuple((item.op, item.position) for item in matches if not item.kernel)
-    outside = tuple((name, "output") for name in graph.outputs if name != graph.nodes[-1].output)
-    if missing or outside or not layers or len(graph.inputs) != 1:
-        raise UnsupportedOps(missing or outside or (("graph without matmul", "graph"),))
-    programs = [_place(graph, layers, machine, size, kernels) for size in _micro_batches(batch, kernels)]
-    best: tuple[int, Program] | None = None
-    for program in programs:
-        if isinstance(program, Program):
-            key = program.micro_batches(batch) * _upper_cycles(program, machine)
-            best = (key, program) if best is None or key < best[0] else best
-    if best is None:
-        raise next(item for item in programs if isinstance(item, DoesNotFit))
-    verify(best[1], machine)
-    return best[1]
-
-
-def _micro_batches(batch: int, kernels: tuple[Kernel, ...]) -> list[int]:
-    if batch == 1 and Kernel.GEMV in kernels:
-        return [1]
-    return [size for size in MICRO_BATCHES if size == MICRO_BATCHES[0] or size < 2 * batch]
-
-
-def _upper_cycles(program: Program, machine: Machine) -> int:
-    return sum(stage_cost(stage, machine, program.dtype, hops_in=0).upper_cycles for stage in program.stages)
-
-
-def _place(
-    graph: Graph, layers: tuple[Layer, ...], machine: Machine, micro_batch: int, kernels: tuple[Kernel, ...]
-) -> Program | DoesNotFit:
-    dtype = graph.dtype
-    empty = Program(machine.id, machine.sha256(), model_digest(graph), dtype, micro_batch, ())
-    choices = [list(_candidates(index, layer, empty, machine, kernels)) for index, layer in enumerate(layers)]
-    if not all(choices):
-        return _shortfall([_smallest(layer, micro_batch, kernels) for layer in layers], machine)
-    limit = machine.pes
-    while True:
-        chosen = [_best(options, limit) for options in choices]
-        placed = _pack([stage.rect for _, stage in chosen], machine)
-        if placed is not None:
-            stages = [replace(stage, rect=rect) for (_, stage), rect in zip(chosen, placed, strict=True)]
-            return replace(empty, stages=tuple(stages))
-        if limit == 1:
-            return _shortfall([stage.rect for _, stage in chosen], machine)
-        limit //= 2
-
-
-def _smallest(layer: Layer, micro_batch: int, kernels: tuple[Kernel, ...]) -> Rect:
-    """Return the smallest rectangle any layout of the layer takes whose tiles stay within half an element's SRAM."""
-    layouts = list(_layouts(layer, micro_batch, kernels))
-    small = [item for item in layouts if item[3][1] * item[3][2] <= _LARGEST_AREA] or layouts
-    _, rows, columns, _ = min(small, key=lambda item: item[1] * item[2])
-    return Rect(0, 0, columns, rows)
-
-
-def _best(options: list[tuple[int, Stage]], limit: int) -> tuple[int, Stage]:
-    allowed = [item for item in options if item[1].rect.pes <= limit]
-    if not allowed:  # nothing is that small: take the smallest there is
-        return min(options, key=lambda item: (item[1].rect.pes, item[0]))
-    return min(allowed, key=lambda item: (item[0], item[1].rect.pes))
-
-
-def _candidates(
-    index: int, layer: Layer, program: Program, machine: Machine, kernels: tuple[Kernel, ...]
-) -> Iterator[tuple[int, Stage]]:
-    for kernel, rows, columns, tile in _layouts(layer, program.micro_batch, kernels):
-        inside = columns <= machine.width_pes.value and rows <= machine.height_pes.value
-        colors = _stage_colors(kernel, index)
-        shape = (program.micro_batch, layer.k, layer.n)
-        stage = Stage(
-            index, kernel, Rect(0, 0, columns, rows), *shape, *tile, layer.weight, layer.epilogue, colors
+    _check(request, machine)
+    missing = unsupported(graph)
+    if missing or not graph.nodes:
+        raise UnsupportedOps(missing or (("graph without operations", "graph"),))
+    setting = Setting(machine, element_type(graph), constants or calibrated(), request.mode)
+    placer = Placer(setting, request.kernels, machine.data_bytes_per_pe)
+    plans = sorted(_plans(graph, machine, request, placer), key=lambda item: (item.cycles, item.rect.pes))
+    shortfalls: list[DoesNotFit] = []
+    for plan in plans:
+        try:
+            program = _build(graph, machine, request, placer, plan)
+        except DoesNotFit as error:
+            shortfalls.append(error)
+            continue
+        if request.capacity:
+            verify(program, machine)
+        return program
+    if not shortfalls:
+        raise RequestError(
+            "no kernel fits",
+            message_de="Auf dieser Maschine gibt es für das Modell keinen Kernel, der passt.",
         )
-        if inside and pe_bytes(stage, program, machine) <= machine.sram_bytes_per_pe.value:
-            yield stage_cost(stage, machine, program.dtype, hops_in=0).upper_cycles, stage
+    raise min(shortfalls, key=lambda error: (error.of_one_call, error.shortfall_bytes))
 
 
-Layout = tuple[Kernel, int, int, tuple[int, int, int]]
+def _check(request: Request, machine: Machine) -> None:
+    if not 1 <= request.batch <= MAX_BATCH:
+        sentence = f"Die Stapelgröße muss zwischen 1 und {MAX_BATCH} liegen."
+        raise RequestError(f"batch {request.batch} is outside 1..{MAX_BATCH}", message_de=sentence)
+    if not 1 <= request.systems <= MAX_SYSTEMS:
+        sentence = f"Die Zahl der Systeme muss zwischen 1 und {MAX_SYSTEMS} liegen."
+        raise RequestError(f"{request.systems} systems are outside 1..{MAX_SYSTEMS}", message_de=sentence)
+    if not set(request.kernels) & set(ALL_KERNELS):
+        raise RequestError("no kernel allowed", message_de="Es ist kein Kernel erlaubt.")
+    side = min(machine.width_pes.value, machine.height_pes.value)
+    if not 0 <= request.grid <= side:
+        sentence = f"Die Kantenlänge des Gitters muss zwischen 1 und {side} liegen."
+        raise RequestError(f"grid {request.grid} is outside 1..{side}", message_de=sentence)
+    limits = (machine.width_pes.value, machine.height_pes.value)
+    fits = all(1 <= size <= limit for size, limit in zip(request.rect, limits, strict=True))
+    if request.rect != (0, 0) and not fits:
+        sentence = f"Die Region muss zwischen 1 × 1 und {limits[0]} × {limits[1]} Rechenelementen groß sein."
+        raise RequestError(f"rect {request.rect} is outside 1 x 1..{limits}", message_de=sentence)
 
 
-def _layouts(layer: Layer, micro_batch: int, kernels: tuple[Kernel, ...]) -> Iterator[Layout]:
-    flat = Kernel.GEMV if micro_batch == 1 else Kernel.STATIONARY
-    if flat in kernels:
-        for tile_k in TILES:
-            for tile_n in TILES:
-                yield flat, -(-layer.k // tile_k), -(-layer.n // tile_n), (micro_batch, tile_k, tile_n)
-    if Kernel.SUMMA in kernels and micro_batch > 1:
-        grids = {-(-size // tile) for size in (layer.k, layer.n, micro_batch) for tile in TILES}
-        for grid in sorted(grids):
-            tile_m, tile_k, tile_n = (
-                max(MIN_TILE, -(-size // grid)) for size in (micro_batch, layer.k, layer.n)
-            )
-            if max(tile_m, tile_k, tile_n) <= MAX_TILE:
-                yield Kernel.SUMMA, grid, grid, (tile_m, tile_k, tile_n)
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A region and a micro-batch, and what a request takes on it."""
+
+    rect: Rect
+    micro_batch: int
+    works: tuple[Work, ...]
+    cycles: float
 
 
-def _stage_colors(kernel: Kernel, index: int) -> tuple[tuple[str, int], ...]:
-    transfer = ("transfer", _FIRST_TRANSFER_COLOR + index % _TRANSFER_COLORS)
-    if kernel is Kernel.SUMMA:
-        return (("broadcast rows", 0), ("broadcast columns", 1), transfer)
-    return (("broadcast rows", 0), ("reduce even", 1), ("reduce odd", 2), transfer)
+def _plans(graph: Graph, machine: Machine, request: Request, placer: Placer) -> Iterator[_Plan]:
+    for micro_batch in _micro_batches(graph, request.batch):
+        works = lower(graph, batch=micro_batch)
+        counts = Counter(works)
+        for rect in _rects(machine, request):
+            placed = [(placer.place(work, rect), count) for work, count in counts.items()]
+            if all(found for found, _ in placed):
+                cycles = sum(found.cycles * count for found, count in placed if found)
+                yield _Plan(rect, micro_batch, works, cycles * -(-request.batch // micro_batch))
 
 
-def _pack(sizes: list[Rect], machine: Machine) -> list[Rect] | None:
-    """Place rectangles on shelves from the upper left, in order; None if they do not fit."""
+def _micro_batches(graph: Graph, batch: int) -> tuple[int, ...]:
+    if not any(None in tensor.shape for _, tensor in graph.inputs):
+        return (batch,)  # every dimension is written in the graph
+    if batch == 1:
+        return (1,)
+    return tuple(size for size in MICRO_BATCHES if size == MICRO_BATCHES[0] or size < 2 * batch)
+
+
+def _rects(machine: Machine, request: Request) -> Iterator[Rect]:
     width, height = machine.width_pes.value, machine.height_pes.value
-    placed: list[Rect] = []
-    x = y = shelf = 0
-    for size in sizes:
-        if x + size.width > width:
-            x, y, shelf = 0, y + shelf, 0
-        if x + size.width > width or y + size.height > height:
-            return None
-        placed.append(Rect(x, y, size.width, size.height))
-        x, shelf = x + size.width, max(shelf, size.height)
-    return placed
+    if request.rect != (0, 0):
+        yield Rect(0, 0, *request.rect)
+    elif request.grid:
+        yield Rect(0, 0, request.grid, request.grid)
+    elif request.mode is Mode.WEIGHT_STREAMING:
+        yield Rect(0, 0, width, height)
+        yield Rect(0, 0, min(width, height), min(width, height))
+    else:
+        for side in SIDES:
+            if side <= min(width, height):
+                yield Rect(0, 0, side, side)
+        yield Rect(0, 0, width, height)
 
 
-def _shortfall(sizes: list[Rect], machine: Machine) -> DoesNotFit:
-    """Say what is missing, counted in whole elements of the smallest layout this compiler knows."""
-    fitting: list[Rect] = []
-    rest = 0
-    for size in sizes:
-        if not rest and _pack([*fitting, size], machine) is not None:
-            fitting.append(size)
-        else:
-            rest += size.pes
-    free = machine.pes - sum(item.pes for item in fitting)
+def _build(graph: Graph, machine: Machine, request: Request, placer: Placer, plan: _Plan) -> Program:
+    placed = [placer.place(work, plan.rect) for work in plan.works]
+    found = [item for item in placed if item is not None]  # plans hold only placeable work
+    kept = kept_tensors(graph, plan.works, placer.setting.dtype, request.mode, plan.micro_batch)
+    fixed = machine.code_bytes_per_pe.value + machine.stack_bytes_per_pe.value
+    room = machine.sram_bytes_per_pe.value - fixed - _peak(graph, found)
+    assigned = assign(graph.nodes, kept, plan.rect, room)
+    if assigned.largest_bytes > room and request.capacity:
+        raise _too_large(assigned.largest_bytes + machine.sram_bytes_per_pe.value - room, plan, machine)
+    regions = _regions(assigned.regions, plan.rect, machine, request)
+    caches = {name for name, item in kept.items() if item.kind == "cache"}
+    return Program(
+        machine_id=machine.id,
+        machine_sha256=machine.sha256(),
+        model_digest=model_digest(graph),
+        dtype=placer.setting.dtype,
+        mode=request.mode,
+        micro_batch=plan.micro_batch,
+        systems=regions[-1].system + 1,
+        regions=regions,
+        residents=tuple(
+            Resident(name, kept[name].kind, region, regions[region].rect, size)
+            for (region, name), size in assigned.residents.items()
+        ),
+        calls=tuple(
+            _call(index, node, item.call, region, regions[region].rect)
+            for index, (node, item, region) in enumerate(
+                zip(graph.nodes, found, assigned.region_of, strict=True)
+            )
+        ),
+        inputs=tuple(name for name, _ in graph.inputs if name not in caches),
+        outputs=graph.outputs,
+    )
+
+
+def _peak(graph: Graph, placed: list[Placed]) -> int:
+    pairs = list(zip(graph.nodes, placed, strict=True))
+    needs = [Need(node.inputs, node.output, item.output_bytes, item.scratch_bytes) for node, item in pairs]
+    return peak_bytes(needs, {node.output: item.output_bytes for node, item in pairs})
+
+
+def _call(index: int, node: Node, template: Call, region: int, rect: Rect) -> Call:
+    routes = template.routes
+    if rect != template.rect:
+        routes = routes_of(template.kernel, rect)
+    return Call(
+        index,
+        template.kernel,
+        template.op,
+        node.inputs,
+        node.output,
+        region,
+        rect,
+        template.shape,
+        template.tile,
+        template.attrs,
+        routes,
+    )
+
+
+def _regions(count: int, rect: Rect, machine: Machine, request: Request) -> tuple[Region, ...]:
+    columns = machine.width_pes.value // rect.width
+    rows = machine.height_pes.value // rect.height
+    there = columns * rows * request.systems
+    if count > there and request.capacity:
+        per_pe = machine.sram_bytes_per_pe.value
+        raise DoesNotFit(
+            needed_bytes=count * rect.pes * per_pe,
+            available_bytes=there * rect.pes * per_pe,
+            needed_pes=count * rect.pes,
+            available_pes=there * rect.pes,
+        )
+    found = []
+    for index in range(count):
+        place = index % (columns * rows)
+        x, y = place % columns, place // columns
+        system = min(index // (columns * rows), request.systems - 1)
+        found.append(Region(system, Rect(x * rect.width, y * rect.height, rect.width, rect.height)))
+    return tuple(found)
+
+
+def _too_large(size: int, plan: _Plan, machine: Machine) -> DoesNotFit:
     per_pe = machine.sram_bytes_per_pe.value
-    available = min(free, max(rest - 1, 0))  # elements left between rectangles cannot be used
+    pes = -(-size * plan.rect.pes // per_pe)
     return DoesNotFit(
-        needed_bytes=rest * per_pe,
-        available_bytes=available * per_pe,
-        needed_pes=rest,
-        available_pes=available,
+        needed_bytes=size * plan.rect.pes,
+        available_bytes=plan.rect.pes * per_pe,
+        needed_pes=pes,
+        available_pes=plan.rect.pes,
+        of_one_call=True,
     )

@@ -6,7 +6,7 @@ Times are model time of a hardware model with open research kernels; outputs are
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -16,20 +16,19 @@ from pilots.graph.ir import Array, Graph, Weights, array_sha256, graph_signature
 from pilots.graph.mlp import input_samples
 from pilots.graph.spec import verify as verify_graph
 from pilots.wafer import functional, plausibility
-from pilots.wafer.compiler import ALL_KERNELS, OpMatch, compile_graph, match
-from pilots.wafer.kernels import CALIBRATION_SHA256
+from pilots.wafer.compiler import ALL_KERNELS, Request, compile_graph
+from pilots.wafer.costs.constants import calibrated, calibration_sha256, record
+from pilots.wafer.costs.kernels import Setting, cost
+from pilots.wafer.costs.terms import Span
 from pilots.wafer.machine import Machine
-from pilots.wafer.predict import Prediction, Span, predict
-from pilots.wafer.program import Kernel, Program, pe_bytes
+from pilots.wafer.memory import region_bytes
+from pilots.wafer.predict import Prediction, predict
+from pilots.wafer.program import Kernel, Program
 from qms.core import canonical
 from qms.core.values import Assurance, Axes, Calibration, Interval, Metric, Origin, Provenance, Unit, rounded
 
-EMULATOR_VERSION: Final = "0.1.0"
+EMULATOR_VERSION: Final = "0.2.0"
 NUMERICS_NOTE: Final = "mit Emulatornumerik berechnet"
-CALIBRATION_NOTE: Final = (
-    "Hardwaremodell mit offenen Forschungskernen, kalibriert an 34 veröffentlichten SUMMA-Läufen auf der WSE-2; "
-    "nicht die Software des Herstellers."
-)
 DETERMINISM_NOTE: Final = "deterministisch: alle Perzentile gleich"
 ENERGY_NOTE: Final = "Leistungsangabe des Herstellers × Modellzeit, nicht gemessen"
 AXES: Final = Axes(Provenance.EMULATED, Assurance.SUBMITTED, Origin.OWN)
@@ -74,7 +73,7 @@ def run(
     passes through. The result does not depend on interruptions.
     """
     verify_graph(graph, weights)
-    program = compile_graph(graph, machine, batch=batch, kernels=kernels)
+    program = compile_graph(graph, machine, Request(batch=batch, kernels=kernels))
     prediction = predict(program, machine, batch=batch)
     inputs = input_samples(graph, inputs_seed=inputs_seed, batch=batch)
     computed = functional.run(
@@ -102,7 +101,7 @@ def run(
         metrics=_metrics(prediction, batch, computed.non_finite_samples),
         program=program,
         prediction=prediction,
-        op_coverage=coverage(graph, program),
+        op_coverage=coverage(program),
         checks=checks,
         validity="GUELTIG" if all(item.holds for item in checks) else "UNGUELTIG",
         result_digest=manifest["result_digest"],
@@ -110,29 +109,46 @@ def run(
     )
 
 
-def coverage(graph: Graph, program: Program) -> tuple[OpMatch, ...]:
-    """Return every operation of the graph with the kernel that runs it in this program."""
-    stages = iter(program.stages)
-    return tuple(
-        replace(item, kernel=next(stages).kernel.value if item.kernel == "product" else item.kernel.upper())
-        for item in match(graph)[1]
+@dataclass(frozen=True, slots=True)
+class OpMatch:
+    """One operation of the graph and the kernel that runs it."""
+
+    op: str
+    position: str
+    kernel: str
+
+
+def calibration_note() -> str:
+    """Return what every result says about itself (EM-02)."""
+    families = record()["families"].values()
+    runs = {name for family in families for name in family.get("fitted_on", ())}
+    return (
+        f"Hardwaremodell mit offenen Forschungskernen, kalibriert an {len(runs)} veröffentlichten Läufen auf der WSE-2; "
+        "nicht die Software des Herstellers."
     )
 
 
+def coverage(program: Program) -> tuple[OpMatch, ...]:
+    """Return every operation of the graph with the kernel that runs it in this program."""
+    return tuple(OpMatch(call.op, f"node {call.index}", call.kernel.value) for call in program.calls)
+
+
 def pe_maps(program: Program, machine: Machine) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.float32]]:
-    """Return per element (row, column) the SRAM high-water mark in bytes and the share of a request it computes."""
+    """Return per element (row, column) of the first system the SRAM high-water mark in bytes and the share of a pass
+    it computes.
+    """
     shape = (machine.height_pes.value, machine.width_pes.value)
     memory = np.zeros(shape, dtype=np.int32)
     busy = np.zeros(shape, dtype=np.float32)
-    prediction = predict(program, machine, batch=program.micro_batch)
-    total = sum(cost.cycles for cost in prediction.stages)
-    for stage, cost in zip(program.stages, prediction.stages, strict=True):
-        area = (
-            slice(stage.rect.y, stage.rect.y + stage.rect.height),
-            slice(stage.rect.x, stage.rect.x + stage.rect.width),
-        )
-        memory[area] = pe_bytes(stage, program, machine)
-        busy[area] = dict(cost.terms)["compute"] / total
+    setting = Setting(machine, program.dtype, calibrated(), program.mode)
+    costs = [(call.region, cost(call, setting)) for call in program.calls]
+    total = sum(terms.cycles for _, terms in costs)
+    for index, (region, used) in enumerate(zip(program.regions, region_bytes(program, machine), strict=True)):
+        if region.system == 0:
+            rect = region.rect
+            area = (slice(rect.y, rect.y + rect.height), slice(rect.x, rect.x + rect.width))
+            memory[area] = used
+            busy[area] = sum(terms.compute for place, terms in costs if place == index) / total
     return memory, busy
 
 
@@ -153,9 +169,9 @@ def _manifest(
         "dtype": outputs.dtype.name,
     }
     manifest: dict[str, Any] = {
-        "format": "wafer-manifest-1",
+        "format": "wafer-manifest-2",
         "emulator_version": EMULATOR_VERSION,
-        "calibration_sha256": CALIBRATION_SHA256,
+        "calibration_sha256": calibration_sha256(),
         "machine": {"id": machine.id, "sha256": machine.sha256()},
         "model": dict(graph.recipe),
         "model_digest": model_digest(graph),
@@ -171,11 +187,10 @@ def _manifest(
 
 
 def _metrics(prediction: Prediction, batch: int, failed: int) -> tuple[Metric, ...]:
-    seconds, state = prediction.request_seconds, prediction.calibration
-    rate = Span(batch / seconds.value, batch / seconds.upper, batch / seconds.lower)
-    milliseconds = Span(seconds.value * 1e3, seconds.lower * 1e3, seconds.upper * 1e3)
-    joules = prediction.request_joules
-    per_sample = Span(joules.value / batch, joules.lower / batch, joules.upper / batch)
+    # Host and energy are measured on none of the published runs, so a whole request is never calibrated.
+    seconds, state = prediction.request_seconds, Calibration.EXTRAPOLATED
+    rate, milliseconds = seconds.inverse(batch), seconds.times(1e3)
+    per_sample = prediction.request_joules.times(1 / batch)
     resident = float(prediction.resident_bytes)
     memory = Span(resident, resident, float(prediction.resident_upper_bytes))
     errors = Span(failed / batch, failed / batch, failed / batch)
@@ -191,9 +206,9 @@ def _metrics(prediction: Prediction, batch: int, failed: int) -> tuple[Metric, .
         for percentile in ("p50", "p95", "p99")
     )
     return (
-        _metric("throughput_samples_s", rate, Unit.SAMPLES_PER_SECOND, state, note=CALIBRATION_NOTE),
+        _metric("throughput_samples_s", rate, Unit.SAMPLES_PER_SECOND, state, note=calibration_note()),
         *latency,
-        _metric("peak_memory_bytes", memory, Unit.BYTES, state, note=CALIBRATION_NOTE),
+        _metric("peak_memory_bytes", memory, Unit.BYTES, state, note=calibration_note()),
         _metric("error_rate", errors, Unit.RATIO, state, note=NUMERICS_NOTE),
         _metric("energy_joules_per_sample", per_sample, Unit.JOULES, state, note=ENERGY_NOTE),
     )

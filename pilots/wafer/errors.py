@@ -22,11 +22,21 @@ class UnsupportedOps(WaferError):
 
 
 class DoesNotFit(WaferError):
-    """The model is larger than the machine in RESIDENT mode; all sizes in bytes of SRAM, elements in PEs."""
+    """The program is larger than the machine; all sizes in bytes of SRAM, elements in PEs.
+
+    of_one_call: a single operation is too large for the region that was tried, so that more regions would not help.
+    """
 
     def __init__(
-        self, *, needed_bytes: int, available_bytes: int, needed_pes: int, available_pes: int
+        self,
+        *,
+        needed_bytes: int,
+        available_bytes: int,
+        needed_pes: int,
+        available_pes: int,
+        of_one_call: bool = False,
     ) -> None:
+        self.of_one_call = of_one_call
         self.needed_bytes = needed_bytes
         self.available_bytes = available_bytes
         self.shortfall_bytes = needed_bytes - available_bytes
@@ -40,18 +50,23 @@ class DoesNotFit(WaferError):
         )
         super().__init__(message, message_de=sentence)
 
+    def with_hint(self, hint_de: str) -> DoesNotFit:
+        """Return the same refusal with one more German sentence on what to do."""
+        self.message_de = f"{self.message_de} {hint_de}"
+        return self
+
 
 class ProgramError(WaferError):
-    """A program breaks a rule of the spec table: rule, stage, expected, got."""
+    """A program breaks a rule of the spec table: rule, call, expected, got."""
 
-    def __init__(self, rule: str, *, stage: int | None, expected: str, got: str) -> None:
-        place = "program" if stage is None else f"stage {stage}"
+    def __init__(self, rule: str, *, call: int | None, expected: str, got: str) -> None:
+        place = "program" if call is None else f"call {call}"
         super().__init__(
             f"{rule} at {place}: expected {expected}, got {got}",
             message_de=f"Das Programm verletzt die Regel {rule} ({place}): erwartet {expected}, gefunden {got}.",
         )
         self.rule = rule
-        self.stage = stage
+        self.call = call
 
 
 class CheckpointError(WaferError):

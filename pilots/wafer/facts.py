@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pilots.wafer.emulator import CALIBRATION_NOTE, EMULATOR_VERSION, NUMERICS_NOTE, EmulationResult
+from pilots.wafer.emulator import EMULATOR_VERSION, NUMERICS_NOTE, EmulationResult, calibration_note
 from pilots.wafer.equivalence import OutputComparison
 from pilots.wafer.machine import Machine
 
@@ -31,7 +31,7 @@ def ev04(
         "fingerprint": fingerprint,
         "model_digest": result.manifest["model_digest"],
         "metrics": [item.to_json() for item in result.metrics],
-        "mode": "RESIDENT",
+        "mode": result.program.mode.value,
         "peak_sram_bytes": result.prediction.resident_bytes,
         "sram_capacity_bytes": machine.sram_bytes,
         "off_wafer_bytes": result.prediction.off_wafer_bytes,
@@ -43,7 +43,7 @@ def ev04(
         "machine_sha256": machine.sha256(),
         "program_digest": result.program.digest(),
         "emulator_version": EMULATOR_VERSION,
-        "calibration_note": CALIBRATION_NOTE,
+        "calibration_note": calibration_note(),
         "validity": result.validity,
         "plausibility": [item.to_json() for item in result.checks],
     }

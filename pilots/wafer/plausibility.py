@@ -39,29 +39,33 @@ class Check:
 def check(program: Program, machine: Machine, prediction: Prediction) -> tuple[Check, ...]:
     """Return the four comparisons of EM-11 for a predicted request, taken over device time."""
     seconds = prediction.device_seconds.value
-    half = program.dtype is DType.FLOAT16
+    half = program.dtype is not DType.FLOAT32
     per_pe = machine.fp16_flops_per_cycle_per_pe if half else machine.fp32_flops_per_cycle_per_pe
     clock = machine.clock_hz.value
-    rounds = program.micro_batches(prediction.batch)
-    flops = 2 * rounds * sum(cost.multiply_adds for cost in prediction.stages)
+    flops = 2 * prediction.multiply_adds
     # Every multiply-add reads two operands and writes one sum.
-    touched = (
-        rounds * sum(cost.multiply_adds for cost in prediction.stages) * (2 * program.dtype.item_bytes + 4)
-    )
-    host = prediction.host_seconds.value
+    touched = prediction.multiply_adds * (2 * program.dtype.item_bytes + 4)
+    wafers = machine.pes * program.systems
     return (
-        Check("effective FLOP/s", int(flops / seconds), per_pe.value * machine.pes * clock, "FLOP/s"),
+        Check("effective FLOP/s", int(flops / seconds), per_pe.value * wafers * clock, "FLOP/s"),
         Check(
             "effective SRAM bandwidth",
             int(touched / seconds),
-            machine.sram_access_bytes_per_cycle_per_pe.value * machine.pes * clock,
+            machine.sram_access_bytes_per_cycle_per_pe.value * wafers * clock,
             "B/s",
         ),
-        Check("resident bytes", prediction.resident_bytes, machine.sram_bytes, "B"),
+        Check("resident bytes", prediction.resident_bytes, machine.sram_bytes * program.systems, "B"),
         Check(
             "off-wafer bytes",
             prediction.off_wafer_bytes,
-            int(machine.host_bits_per_second.value * host / 8),
+            _transferable(machine, prediction),
             "B",
         ),
     )
+
+
+def _transferable(machine: Machine, prediction: Prediction) -> int:
+    """Return what the host link and the link for streamed weights carry in the predicted time."""
+    host = machine.host_bits_per_second.value * prediction.host_seconds.value
+    weights = machine.io_link_bits_per_second.value * prediction.step_seconds.value
+    return int((host + weights) / 8) + 1

@@ -1,34 +1,88 @@
-"""A compiled program: frozen data that says which element holds what and who talks to whom. One table says what is legal."""
+"""A compiled program: frozen data that says which element holds what, what is computed in which order, and who talks to whom.
+
+What is legal stands in one table in `legality.py`; sizes in SRAM are counted in `memory.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from pilots.graph.ir import DType
-from pilots.wafer.errors import ProgramError
-from pilots.wafer.machine import Machine
+from pilots.graph.ir import Attr, Attrs, DType
 from qms.core import canonical
 
 WORD_BYTES: Final = 4  # one wavelet carries 32 bits (rt.link)
-ACCUMULATOR_BYTES: Final = 4  # sums are kept in fp32 for both element types
-MIN_TILE: Final = 4  # declared validity of the timing model: the smallest tile that was ever measured
-MAX_TILE: Final = 128  # and the largest one any held-out entry has
+ACCUMULATOR_BYTES: Final = 4  # sums are kept in fp32 for every element type
+
+
+class Mode(StrEnum):
+    """Where the weights live while a program runs."""
+
+    RESIDENT = "RESIDENT"  # in the SRAM of the elements that use them
+    WEIGHT_STREAMING = "WEIGHT_STREAMING"  # outside; each layer comes in when it is needed
 
 
 class Kernel(StrEnum):
-    """How a matrix product is laid out on a rectangle of elements."""
+    """How one operation is carried out on a rectangle of elements."""
 
-    SUMMA = "SUMMA"  # square grid; blocks of A and B are broadcast step by step
-    STATIONARY = (
-        "STATIONARY"  # weights stay; activations are broadcast along rows, sums travel down the columns
-    )
-    GEMV = "GEMV"  # as STATIONARY for one sample, with the matrix-vector inner loop
+    SUMMA = "SUMMA"  # square grid; blocks of both factors are broadcast step by step
+    CANNON = "CANNON"  # square grid; both factors are shifted to the neighbour, with a long way around
+    MESH_GEMM = "MESH_GEMM"  # as CANNON, but no shift is longer than two hops
+    STATIONARY = "STATIONARY"  # weights stay; activations go along rows, sums chain down the columns
+    GEMV = "GEMV"  # weights stay; sums of a column meet in a two-level tree and are broadcast back
+    STREAMED = "STREAMED"  # activations stay; weights come in from outside one by one
+    EXPERTS = "EXPERTS"  # the products of the experts a token was sent to
+    ELEMENTWISE = "ELEMENTWISE"
+    REDUCE = "REDUCE"
+    SOFTMAX = "SOFTMAX"
+    NORM = "NORM"
+    GATHER = "GATHER"  # rows of a table by index: embedding, gather, scatter
+    ATTENTION = "ATTENTION"  # all queries of a sequence against all its keys
+    ATTENTION_CACHED = "ATTENTION_CACHED"  # one query per sequence against the KV cache
+    CACHE_APPEND = "CACHE_APPEND"
+    CONVOLUTION = "CONVOLUTION"
+    STENCIL = "STENCIL"
+    OPTIMISER = "OPTIMISER"
+    TRANSPOSE = "TRANSPOSE"
+    MOVE = "MOVE"  # reshape, slice, concatenate: data only changes its place
 
 
-@dataclass(frozen=True, slots=True)
+# What the numbers of `Call.shape` mean, by kernel. rows: samples or tokens; width: features.
+SHAPES: Final[dict[Kernel, tuple[str, ...]]] = {
+    Kernel.SUMMA: ("m", "k", "n"),
+    Kernel.CANNON: ("m", "k", "n"),
+    Kernel.MESH_GEMM: ("m", "k", "n"),
+    Kernel.STATIONARY: ("m", "k", "n"),
+    Kernel.GEMV: ("m", "k", "n"),
+    Kernel.STREAMED: ("m", "k", "n"),
+    Kernel.EXPERTS: ("rows", "width", "hidden", "experts", "chosen"),
+    Kernel.ELEMENTWISE: ("rows", "width"),
+    Kernel.REDUCE: ("rows", "width"),
+    Kernel.SOFTMAX: ("rows", "width"),
+    Kernel.NORM: ("rows", "width"),
+    Kernel.GATHER: ("rows", "width", "table"),
+    Kernel.ATTENTION: ("batch", "queries", "context", "heads", "kv_heads", "head_dim"),
+    Kernel.ATTENTION_CACHED: ("batch", "queries", "context", "heads", "kv_heads", "head_dim"),
+    Kernel.CACHE_APPEND: ("rows", "width"),
+    Kernel.CONVOLUTION: ("m", "k", "n"),
+    Kernel.STENCIL: ("nx", "ny", "nz", "points"),
+    Kernel.OPTIMISER: ("rows", "width"),
+    Kernel.TRANSPOSE: ("rows", "width"),
+    Kernel.MOVE: ("rows", "width"),
+}
+PRODUCTS: Final = (
+    Kernel.SUMMA,
+    Kernel.CANNON,
+    Kernel.MESH_GEMM,
+    Kernel.STATIONARY,
+    Kernel.GEMV,
+    Kernel.STREAMED,
+)
+SQUARE: Final = (Kernel.SUMMA, Kernel.CANNON, Kernel.MESH_GEMM)
+
+
+@dataclass(frozen=True, slots=True, order=True)
 class Rect:
     """A rectangle of processing elements: left upper corner, width, height."""
 
@@ -53,78 +107,129 @@ class Rect:
         apart_y = self.y + self.height <= other.y or other.y + other.height <= self.y
         return not (apart_x or apart_y)
 
+    def contains(self, other: Rect) -> bool:
+        """Say whether every element of the other one is an element of this one."""
+        inside_x = self.x <= other.x and other.x + other.width <= self.x + self.width
+        return inside_x and self.y <= other.y and other.y + other.height <= self.y + self.height
+
+    def to_json(self) -> list[int]:
+        """Return the canonical form."""
+        return [self.x, self.y, self.width, self.height]
+
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """One matrix product with what follows it: m samples, k inputs, n outputs, on `rect` in tiles.
+class Region:
+    """A rectangle of one system whose elements share a set of calls; `system` counts from 0."""
 
-    epilogue: (op, constant name or "") in order; colors: (purpose, color number).
+    system: int
+    rect: Rect
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One color of a call: its number, what it is for, where wavelets go, and the colors it waits for.
+
+    towards: the one side every element of `rect` passes wavelets to (it receives from the opposite side).
+    """
+
+    color: int
+    purpose: str
+    towards: str
+    rect: Rect
+    waits_for: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One kernel on one rectangle. `shape` as SHAPES says; `tile` is what one element holds of it.
+
+    For products tile is (m, k, n) per element and fixes the order of the sums: k ascends inside a tile, tiles follow
+    in the order of their kernel.
     """
 
     index: int
     kernel: Kernel
+    op: str
+    inputs: tuple[str, ...]
+    output: str
+    region: int
     rect: Rect
-    m: int
-    k: int
-    n: int
-    tile_m: int
-    tile_k: int
-    tile_n: int
-    weight: str
-    epilogue: tuple[tuple[str, str], ...]
-    colors: tuple[tuple[str, int], ...]
+    shape: tuple[int, ...]
+    tile: tuple[int, ...]
+    attrs: Attrs = ()
+    routes: tuple[Route, ...] = ()
 
-    def sram(self, dtype: DType) -> dict[str, int]:
-        """Return the bytes each element of the rectangle needs for tensors, by purpose, at its high-water mark."""
-        item = dtype.item_bytes
-        vectors = sum(1 for _, constant in self.epilogue if constant)
-        parts = {
-            "weights": self.tile_k * self.tile_n * item,
-            "inputs": self.tile_m * self.tile_k * item,
-            "sums": self.tile_m * self.tile_n * ACCUMULATOR_BYTES,
-            "vectors": vectors * self.tile_n * item,
-        }
-        if self.kernel is Kernel.SUMMA:
-            blocks = self.tile_m * self.tile_k + self.tile_k * self.tile_n
-            return parts | {"queues": blocks * item}
-        return parts | {"queues": self.tile_m * self.tile_n * ACCUMULATOR_BYTES}
+    def attr(self, name: str) -> Attr:
+        """Return an attribute of the operation; raises KeyError."""
+        return dict(self.attrs)[name]
 
     def to_json(self) -> dict[str, Any]:
         """Return the canonical form."""
-        rect = self.rect
         return {
             "kernel": self.kernel.value,
-            "rect": [rect.x, rect.y, rect.width, rect.height],
-            "shape": [self.m, self.k, self.n],
-            "tile": [self.tile_m, self.tile_k, self.tile_n],
-            "weight": self.weight,
-            "epilogue": [list(item) for item in self.epilogue],
-            "colors": [list(item) for item in self.colors],
+            "op": self.op,
+            "in": list(self.inputs),
+            "out": self.output,
+            "region": self.region,
+            "rect": self.rect.to_json(),
+            "shape": list(self.shape),
+            "tile": list(self.tile),
+            "attrs": [
+                [name, list(value) if isinstance(value, tuple) else value] for name, value in self.attrs
+            ],
+            "colors": [[route.color, route.purpose, route.towards] for route in self.routes],
         }
 
 
 @dataclass(frozen=True, slots=True)
+class Resident:
+    """A tensor that stays in SRAM for the whole program, cut evenly over a rectangle.
+
+    kind: weight, cache, or streamed (comes in when it is needed and takes no bytes here).
+    """
+
+    name: str
+    kind: str
+    region: int
+    rect: Rect
+    bytes_per_pe: int
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
-    """A whole program in RESIDENT mode: every weight lies in SRAM; stages run one after the other per micro-batch."""
+    """A whole program. Calls run in order, once per micro-batch; regions follow one another in the data flow.
+
+    systems: how many it takes, the first ones; more of them would carry copies of it.
+    """
 
     machine_id: str
     machine_sha256: str
     model_digest: str
     dtype: DType
+    mode: Mode
     micro_batch: int
-    stages: tuple[Stage, ...]
+    systems: int
+    regions: tuple[Region, ...]
+    residents: tuple[Resident, ...]
+    calls: tuple[Call, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return the canonical form."""
         return {
-            "format": "wprogram-1",
-            "mode": "RESIDENT",
+            "format": "wprogram-2",
+            "mode": self.mode.value,
             "machine": {"id": self.machine_id, "sha256": self.machine_sha256},
             "model_digest": self.model_digest,
             "dtype": self.dtype.value,
             "micro_batch": self.micro_batch,
-            "order": "k ascending inside an element, elements of a column from top to bottom",
-            "stages": [stage.to_json() for stage in self.stages],
+            "systems": self.systems,
+            "regions": [[item.system, *item.rect.to_json()] for item in self.regions],
+            "residents": [[r.name, r.kind, r.region, r.bytes_per_pe] for r in self.residents],
+            "calls": [call.to_json() for call in self.calls],
+            "inputs": list(self.inputs),
+            "outputs": list(self.outputs),
         }
 
     def digest(self) -> str:
@@ -134,99 +239,3 @@ class Program:
     def micro_batches(self, batch: int) -> int:
         """Return how many micro-batches a request of `batch` samples takes."""
         return -(-batch // self.micro_batch)
-
-
-def pe_bytes(stage: Stage, program: Program, machine: Machine) -> int:
-    """Return the SRAM high-water mark of one element of a stage: tensors, queues, code and stack, in bytes."""
-    fixed = machine.code_bytes_per_pe.value + machine.stack_bytes_per_pe.value
-    return sum(stage.sram(program.dtype).values()) + fixed
-
-
-def resident_bytes(program: Program, machine: Machine) -> int:
-    """Return the SRAM high-water mark over all used elements, in bytes."""
-    return sum(pe_bytes(stage, program, machine) * stage.rect.pes for stage in program.stages)
-
-
-Breach = tuple[int | None, str, str]
-
-
-def _inside(program: Program, machine: Machine) -> Iterator[Breach]:
-    width, height = machine.width_pes.value, machine.height_pes.value
-    for stage in program.stages:
-        rect = stage.rect
-        if min(rect.x, rect.y) < 0 or min(rect.width, rect.height) < 1:
-            yield stage.index, "a rectangle with elements", str(rect)
-        if rect.x + rect.width > width or rect.y + rect.height > height:
-            yield stage.index, f"inside {width} x {height}", str(rect)
-
-
-def _disjoint(program: Program, machine: Machine) -> Iterator[Breach]:
-    for stage in program.stages:
-        for other in program.stages[: stage.index]:
-            if stage.rect.overlaps(other.rect):
-                yield stage.index, "rectangles without common elements", f"overlap with stage {other.index}"
-
-
-def _covered(program: Program, machine: Machine) -> Iterator[Breach]:
-    for stage in program.stages:
-        rows, columns = stage.rect.height * stage.tile_k, stage.rect.width * stage.tile_n
-        if rows < stage.k or columns < stage.n:
-            yield stage.index, f"tiles for {stage.k} x {stage.n}", f"{rows} x {columns}"
-        samples = stage.rect.height * stage.tile_m if stage.kernel is Kernel.SUMMA else stage.tile_m
-        if samples < stage.m:
-            yield stage.index, f"tiles for {stage.m} samples", str(samples)
-        if stage.kernel is Kernel.SUMMA and stage.rect.width != stage.rect.height:
-            yield stage.index, "a square grid", f"{stage.rect.width} x {stage.rect.height}"
-
-
-def _memory(program: Program, machine: Machine) -> Iterator[Breach]:
-    limit = machine.sram_bytes_per_pe.value
-    for stage in program.stages:
-        used = pe_bytes(stage, program, machine)
-        if used > limit:
-            yield stage.index, f"at most {limit} B per element", f"{used} B"
-
-
-def _colors(program: Program, machine: Machine) -> Iterator[Breach]:
-    usable = machine.colors.value - machine.reserved_colors.value
-    for stage in program.stages:
-        numbers = [number for _, number in stage.colors]
-        if len(set(numbers)) != len(numbers):
-            yield stage.index, "one purpose per color", str(stage.colors)
-        if any(not 0 <= number < usable for number in numbers):
-            yield stage.index, f"colors 0..{usable - 1}", str(numbers)
-
-
-def _connected(program: Program, machine: Machine) -> Iterator[Breach]:
-    for index, stage in enumerate(program.stages):
-        if stage.index != index:
-            yield stage.index, f"stage number {index}", str(stage.index)
-        if index and program.stages[index - 1].n != stage.k:
-            yield stage.index, f"{program.stages[index - 1].n} inputs", str(stage.k)
-        if stage.m != program.micro_batch:
-            yield stage.index, f"{program.micro_batch} samples", str(stage.m)
-    if not program.stages:
-        yield None, "at least one stage", "none"
-
-
-def _machine(program: Program, machine: Machine) -> Iterator[Breach]:
-    if program.machine_sha256 != machine.sha256():
-        yield None, f"machine {machine.sha256()}", program.machine_sha256
-
-
-RULES: Final[dict[str, Callable[[Program, Machine], Iterator[Breach]]]] = {
-    "MACHINE": _machine,
-    "CONNECTED": _connected,
-    "INSIDE_MESH": _inside,
-    "DISJOINT": _disjoint,
-    "TILES_COVER": _covered,
-    "SRAM_BUDGET": _memory,
-    "COLORS": _colors,
-}
-
-
-def verify(program: Program, machine: Machine) -> None:
-    """Check every rule of the table; raises ProgramError naming rule, stage, expected and got."""
-    for rule, check in RULES.items():
-        for stage, expected, got in check(program, machine):
-            raise ProgramError(rule, stage=stage, expected=expected, got=got)

@@ -22,6 +22,7 @@ _ENTRIES: Final[tuple[tuple[Promise, str, Permission | None], ...]] = (
     (lazy("Wartet auf mich"), "start", None),
     (lazy("Workloads"), "workloads", None),
     (lazy("Freigaben"), "approvals", None),
+    (lazy("Emulator"), "emulator", None),
     (lazy("Protokoll"), "audit_log", Permission.READ_AUDIT),
     (lazy("Personen"), "people_list", Permission.ASSIGN_ROLES),
 )

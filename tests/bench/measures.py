@@ -9,19 +9,13 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
-import numpy as np
 from django.core import mail
 from django.db import connection, transaction
 from django.test import Client, override_settings
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from pilots import catalog, demo
-from pilots.baseline import numpy_run
-from pilots.graph.mlp import input_samples
-from pilots.wafer import functional
-from pilots.wafer.compiler import compile_graph
-from pilots.wafer.machine import MACHINES
+from pilots import demo
 from qms.approvals.models import Dossier
 from qms.audit import guard
 from qms.audit.actors import SYSTEM
@@ -36,8 +30,6 @@ from tests.access.world import World
 from tests.bench.table import Table, cpu_seconds, wall_seconds
 from tests.system_parts import PARTS
 
-MODEL = "64-256-256-8"
-SAMPLES = 32
 MANY = 10_000
 PAGE = 25
 WRITES = 60
@@ -52,23 +44,6 @@ def canonical_form(world: World, table: Table) -> None:
     table.section("Kanonisches JSON (ein Dossier)", "unseres", "nacktes", "Verhältnis")
     table.compare("canonical.dumps : json.dumps", ours, bare)
     table.compare("canonical.digest : json.dumps", digest, bare)
-
-
-def emulator(world: World, table: Table) -> None:
-    """The functional interpreter against the same network in plain NumPy (BLAS)."""
-    graph, weights = catalog._model(MODEL)
-    program = compile_graph(graph, MACHINES["wse-2"], batch=SAMPLES)
-    inputs = input_samples(graph, inputs_seed=1, batch=SAMPLES)
-    prepared = numpy_run.prepared(weights)
-    ours = cpu_seconds(lambda: functional.run(program, weights, inputs), rounds=3)
-    bare = cpu_seconds(lambda: numpy_run.forward(graph, prepared, inputs), loops=50)
-    compiled = cpu_seconds(lambda: compile_graph(graph, MACHINES["wse-2"], batch=SAMPLES), rounds=3)
-    outputs = functional.run(program, weights, inputs).outputs
-    twin = numpy_run.forward(graph, prepared, inputs)
-    distance = float(np.max(np.abs(outputs - twin)) / np.max(np.abs(twin)))
-    table.section(f"Emulator ({MODEL}, {SAMPLES} Proben)", "Emulator", "NumPy", "Verhältnis")
-    table.compare("funktionaler Interpreter : NumPy", ours, bare)
-    table.single("Übersetzen des Programms", compiled, f"größte Abweichung {distance:.1e}")
 
 
 def audited_write(world: World, table: Table) -> None:

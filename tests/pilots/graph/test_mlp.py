@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pilots.graph import rng
 from pilots.graph.errors import GraphError
 from pilots.graph.fingerprint import fingerprint, seeded_dataset_hash
+from pilots.graph.ir import DType, rounded
 from pilots.graph.mlp import describe, input_samples, mlp_from_text, parse_widths
 
 PROFILE = {
@@ -95,7 +98,14 @@ def test_text_is_refused_with_code_and_position(text: str, code: str, position: 
 
 
 @pytest.mark.parametrize(
-    "options", [{"activation": "swish"}, {"dtype": "float64"}, {"seed": -1}, {"output_activation": "relu6"}]
+    "options",
+    [
+        {"activation": "swish"},
+        {"dtype": "float64"},
+        {"dtype": "int32"},
+        {"seed": -1},
+        {"output_activation": "relu6"},
+    ],
 )
 def test_options_are_refused_when_unknown(options: dict[str, object]) -> None:
     with pytest.raises(GraphError):
@@ -115,3 +125,19 @@ def test_fingerprint_ignores_order_of_batches_and_changes_with_content() -> None
     assert mark != fingerprint(graph, batch_set=(1,), **PROFILE)
     assert mark != fingerprint(mlp_from_text("4-4", seed=2)[0], batch_set=(1, 32), **PROFILE)
     assert seeded_dataset_hash(graph, inputs_seed=1) != seeded_dataset_hash(graph, inputs_seed=2)
+
+
+def test_bfloat16_model_holds_the_rounded_weights_of_the_float32_one() -> None:
+    graph, weights = mlp_from_text("4-4", dtype="bfloat16")
+    wide = mlp_from_text("4-4")[1]["w0"]
+    assert graph.dtype is DType.BFLOAT16
+    assert np.array_equal(weights["w0"], rounded(wide, DType.BFLOAT16))
+    assert np.abs(weights["w0"] - wide).max() <= np.abs(wide).max() / 2**8
+    assert describe(graph).weight_bytes == 2 * (16 + 4)
+    assert input_samples(graph, inputs_seed=1, batch=2).dtype == np.float32
+
+
+def test_dataset_hash_of_several_inputs_depends_on_each() -> None:
+    graph, _ = mlp_from_text("4-4")
+    more = replace(graph, inputs=(*graph.inputs, ("y", graph.inputs[0][1])))
+    assert len({seeded_dataset_hash(item, inputs_seed=1) for item in (graph, more)}) == 2

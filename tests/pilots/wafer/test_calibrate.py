@@ -5,68 +5,112 @@ from math import log
 
 import pytest
 
-from pilots.wafer import calibrate
-from pilots.wafer.kernels import CALIBRATION
-from pilots.wafer.machine import MACHINES, WSE_2, Figure, lab_mesh
+from pilots.wafer import calibrate, reference
+from pilots.wafer.costs.constants import PRIOR, record
+from pilots.wafer.extract import FIELDS, MAX_QUOTE, extract
+from pilots.wafer.workloads import Family
+from tests.pilots.wafer.small_model import SMALL, reference_of, summa
 
-REFERENCE = json.loads((calibrate.DATA / "reference.json").read_text(encoding="utf-8"))
-
-
-def test_stored_calibration_is_what_the_script_computes() -> None:
-    fresh = calibrate.calibrate(REFERENCE)
-    for family in ("GEMM", "GEMV"):
-        for name, text in CALIBRATION["families"][family]["constants"].items():
-            assert float(fresh["families"][family]["constants"][name]) == pytest.approx(float(text), rel=1e-4)
-    assert fresh["families"]["GEMM"]["fitted_on"] == CALIBRATION["families"]["GEMM"]["fitted_on"]
+TILES = ((32, 1.0), (64, 1.1), (128, 0.9))
+FILE = [summa(f"s{tile}.{grid}", tile, grid, error) for tile, error in TILES for grid in (16, 64)]
 
 
-def test_outliers_are_left_out_and_named() -> None:
-    gemm = CALIBRATION["families"]["GEMM"]
-    assert gemm["excluded"] == ["summa.cs2.P750.t6", "summa.cs2.P750.t10"]
-    assert not set(gemm["excluded"]) & set(gemm["fitted_on"])
-    assert gemm["n_entries"] == len(gemm["fitted_on"]) == 34
+def test_stored_calibration_is_what_the_command_computes():
+    fresh, stored = calibrate.calibrate(reference.published()), record()
+    for name, text in stored["constants"].items():
+        assert float(fresh["constants"][name]) == pytest.approx(float(text), rel=1e-3), name
+    assert fresh["factors"] == stored["factors"]
+    assert fresh["excluded"] == stored["excluded"]
+    for family in Family:
+        mine, theirs = fresh["families"][family.value], stored["families"][family.value]
+        assert {name: mine[name] for name in ("fitted_on", "range", "judged")} == {
+            name: theirs[name] for name in ("fitted_on", "range", "judged")
+        }
+        for name in ("factor_calibrated", "factor_extrapolated"):
+            assert float(mine[name]) == pytest.approx(float(theirs[name]), rel=1e-3), (family, name)
 
 
-def test_fit_recovers_constants_of_synthetic_runs() -> None:
-    runs = [(p, t, round(p * (t**2 * 11 + t**3 * 3 + 500))) for p in (1, 8, 64) for t in (4, 16, 46)]
-    assert calibrate.fit_summa(runs) == pytest.approx([10, 3, 500], rel=0.02)
+def test_only_silicon_without_outliers_is_fitted():
+    found = record()
+    assert found["excluded"] == ["summa.cs2.P750.t6", "summa.cs2.P750.t10"]
+    fitted = {name for item in found["families"].values() for name in item["fitted_on"]}
+    by_id = {item.id: item for item in reference.published().entries}
+    assert {by_id[name].confidence for name in fitted} == {"measured"}
+    assert not any("simulator" in by_id[name].system for name in fitted)
+    assert not fitted & set(found["excluded"])
 
 
-def test_interval_covers_every_judged_held_out_error() -> None:
-    gemm = CALIBRATION["families"]["GEMM"]
-    judged = [abs(float(item["error"])) for item in gemm["held_out"] if item["left_out"] != "tile 4"]
-    assert log(float(gemm["factor_calibrated"])) == pytest.approx(max(judged), rel=1e-3)
-    rectangular = [abs(float(error)) for error in gemm["held_out_rectangular"]["errors"]]
-    assert log(float(gemm["factor_extrapolated"])) == pytest.approx(2 * max(judged + rectangular), rel=1e-3)
+def test_every_constant_has_a_starting_value_and_says_how_far_one_setting_moves_it():
+    assert set(record()["constants"]) == set(PRIOR.to_json()) == set(record()["stability"])
 
 
-def test_prediction_does_not_see_the_answer() -> None:
-    scrambled = json.loads(json.dumps(REFERENCE))
-    for item in scrambled["measured"]:
-        item["value"] = 1 if item["id"].startswith("spmmgemm.") else item["value"]
-    fresh = calibrate.calibrate(scrambled)["families"]["GEMM"]["constants"]
-    assert fresh == CALIBRATION["families"]["GEMM"]["constants"]
+def test_stability_is_the_largest_move_without_one_setting():
+    found = calibrate.calibrate(reference_of(*FILE), SMALL)["stability"]["value"]
+    assert found["without"] == "SUMMA 128x128x128"
+    assert float(found["factor"]) == pytest.approx((1.1 / 0.9**2) ** (1 / 6), rel=1e-4)
 
 
-@pytest.mark.parametrize("machine", MACHINES.values(), ids=lambda item: item.id)
-def test_every_figure_of_a_machine_names_a_known_source_or_a_reason(machine: object) -> None:
-    known = {item["id"] for item in REFERENCE["hardware"]}
-    for name in type(machine).__dataclass_fields__:  # type: ignore[attr-defined]
-        value = getattr(machine, name)
-        if isinstance(value, Figure) and value.provenance.value != "GESCHAETZT":
-            words = value.source.replace(",", " ").replace(":", " ").split()
-            assert any(word in known for word in words), (name, value.source)
+def test_factors_come_from_held_out_errors():
+    found = calibrate.calibrate(reference_of(*FILE), SMALL)["families"]["GEMM"]
+    worst = max(abs(float(item["error"])) for item in found["held_out"])
+    assert log(float(found["factor_calibrated"])) == pytest.approx(worst, rel=1e-4)
+    assert log(float(found["factor_extrapolated"])) == pytest.approx(2 * worst, rel=1e-4)
+    assert [item["left_out"] for item in found["held_out"]] == sorted(f"SUMMA {t}x{t}x{t}" for t, _ in TILES)
+    assert found["judged"] is True
+    assert found["fitted_on"] == [item["id"] for item in FILE]
 
 
-def test_wse_2_figures_equal_their_sources() -> None:
-    values = {item["id"]: item["value"] for item in REFERENCE["hardware"]}
-    assert f"{WSE_2.width_pes.value}x{WSE_2.height_pes.value}" == values["wse2.usable"]
-    assert WSE_2.sram_bytes_per_pe.value == values["pe.sram.exact"]
-    assert WSE_2.clock_hz.value == values["wse2.clk.sdk"] * 1e9
-    assert WSE_2.host_transaction_ns.value == values["io.tcp"] * 1000
-    assert WSE_2.plumbing_bytes_per_pe.value == values["pe.sram.exact"] - values["pe.sram.limit"]
-    assert WSE_2.code_bytes_per_pe.value == values["pe.sram.exact"] - values["pe.sram.user"]
+def test_a_family_without_entries_has_the_width_of_all_and_is_never_calibrated():
+    found = calibrate.calibrate(reference_of(*FILE), SMALL)["families"]
+    assert found["DECODE"]["judged"] is False
+    assert found["DECODE"]["range"] == {}
+    assert found["DECODE"]["factor_calibrated"] == found["GEMM"]["factor_calibrated"]
 
 
-def test_machine_digest_changes_with_any_figure() -> None:
-    assert lab_mesh(8, 8).sha256() == lab_mesh(8, 8).sha256() != lab_mesh(8, 9).sha256()
+def test_the_record_is_the_same_for_any_order_of_the_file():
+    forward = calibrate.calibrate(reference_of(*FILE), SMALL)
+    backward = calibrate.calibrate(reference_of(*reversed(FILE)), SMALL)
+    assert forward["families"]["GEMM"]["held_out"] == backward["families"]["GEMM"]["held_out"]
+    assert forward["constants"]["value"] == pytest.approx(backward["constants"]["value"])
+
+
+def test_values_of_simulator_claims_and_back_solved_entries_move_nothing():
+    def others(value: float):
+        return [
+            summa("sim", 32, 32) | {"system": "SDK simulator", "value": value},
+            summa("claim", 32, 32) | {"confidence": "vendor-claim", "value": value},
+            summa("back", 32, 32) | {"confidence": "derived", "value": value},
+        ]
+
+    first, second = (calibrate.calibrate(reference_of(*FILE, *others(value)), SMALL) for value in (1.0, 1e9))
+    assert first == second | {"excluded": first["excluded"]}
+
+
+def test_extract_keeps_values_and_cuts_quotations():
+    full = {
+        "meta": {"note": "x"},
+        "formulas": [{"id": "f", "formula": "T", "source": "s", "extra": 1}],
+        "hardware": [{"id": "h", "value": 1, "quote": "long"}],
+        "measured": [{"id": "m", "value": 2, "quote": "q" * 200, "params": {"cycles": 3}}],
+    }
+    found = extract(full)
+    assert found["formulas"] == [{"id": "f", "formula": "T", "source": "s"}]
+    assert found["hardware"] == [{"id": "h", "value": 1}]
+    assert found["measured"][0]["params"] == {"cycles": 3}
+    assert len(found["measured"][0]["quote"]) == MAX_QUOTE
+
+
+def test_extract_of_an_extract_is_itself():
+    stored = json.loads(reference.OWN.read_text(encoding="utf-8"))
+    assert extract(stored) == stored
+    assert set(FIELDS) < set(stored)
+
+
+def test_command_prints_the_record_or_the_extract(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(calibrate, "calibrate", lambda _: {"constants": {"ü": "1"}})
+    assert calibrate.main([]) == 0
+    assert json.loads(capsys.readouterr().out) == {"constants": {"ü": "1"}}
+    assert calibrate.main(["--extract", str(reference.OWN)]) == 0
+    assert capsys.readouterr().out == reference.OWN.read_text(encoding="utf-8")
+    assert calibrate.main(["--wrong"]) == 2
+    assert "Aufruf" in capsys.readouterr().err

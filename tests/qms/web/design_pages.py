@@ -16,7 +16,8 @@ from django.template.loader import render_to_string
 from django.test import override_settings
 from django.utils import translation
 
-from qms.core import formats, heatmap
+from pilots.wafer import map_png
+from qms.core import formats
 from qms.core.chart_bars import BarRow, horizontal_bars, sparkline
 from qms.core.charts import CdfSeries, Limit, latency_cdf
 from qms.core.values import Assurance, Axes, Calibration, Interval, Metric, Origin, Provenance, Unit
@@ -200,10 +201,10 @@ def _wafer() -> dict[str, Any]:
     values = np.clip(
         70 - 0.15 * np.hypot(rows - 120, columns - 150) + random.normal(0, 6, (240, 300)), 0, 100
     )
-    made = heatmap.tiles(values, random.random((240, 300)) < 0.004)
-    data = base64.b64encode(heatmap.tiles_png(made)).decode()
+    made = map_png.tiles(values, random.random((240, 300)) < 0.004)
+    data = base64.b64encode(map_png.tiles_png(made)).decode()
     legend = [
-        {"colour": "#{:02x}{:02x}{:02x}".format(*heatmap.ramp()[step]), "label": f"{step}\u00a0%"}
+        {"colour": "#{:02x}{:02x}{:02x}".format(*map_png.ramp()[step]), "label": f"{step}\u00a0%"}
         for step in (0, 25, 50, 75, 100)
     ]
     labels = ["Feld", "Mittel", "Maximum", "ausgefallen"]
@@ -212,7 +213,7 @@ def _wafer() -> dict[str, Any]:
         "alt": "Auslastung des Wafers: Mittel 57\u00a0%, am niedrigsten am Rand.",
         "views": [{"label": "Mittel", "url": "?ansicht=mittel", "current": True}, {"label": "Maximum", "url": "#"},
                   {"label": "Ausfälle", "url": "#"}],
-        "legend": [*legend, {"colour": heatmap.NOTHING_ALIVE, "label": "alle ausgefallen"}],
+        "legend": [*legend, {"colour": map_png.NOTHING_ALIVE, "label": "alle ausgefallen"}],
         "notes": ["Skala fest von 0 bis 100\u00a0%. Ein Feld sind 8 × 8 Rechenelemente."],
         "table": {
             "label": "Zehn auffälligste Felder",
@@ -222,7 +223,7 @@ def _wafer() -> dict[str, Any]:
                 {"label": "Mittel", "text": formats.percent(spot.mean / 100), "numeric": True},
                 {"label": "Maximum", "text": formats.percent(spot.maximum / 100), "numeric": True},
                 {"label": "ausgefallen", "text": str(spot.dead), "numeric": True},
-            ]} for spot in heatmap.conspicuous(made, 3)],
+            ]} for spot in map_png.conspicuous(made, 3)],
         },
     }  # fmt: skip
 

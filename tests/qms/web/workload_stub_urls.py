@@ -11,6 +11,7 @@ def _page(request: HttpRequest, **kwargs: object) -> HttpResponse:
 urlpatterns = [
     path("konto/", include("allauth.urls")),
     path("", include("qms.web.urls")),
+    path("pilot/emulator/", _page, name="emulator"),
     path("pilot/<uuid:workload_id>/vergleichsbasis/", _page, name="pilot_baseline"),
     path("pilot/<uuid:workload_id>/emulation/", _page, name="pilot_target"),
     path("pilot/laeufe/<uuid:run_id>/", _page, name="run"),

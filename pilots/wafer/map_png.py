@@ -37,7 +37,7 @@ class View(StrEnum):
     DEAD = "ausfaelle"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Tiles:
     """The map in tiles. `pes`: PEs per tile (their sum is the fabric); `dead`: dead ones; `mean` and `maximum`:
     percent over living PEs, NaN where none lives; `clipped`: values outside 0-100 %.
@@ -50,7 +50,7 @@ class Tiles:
     clipped: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Spot:
     """One conspicuous tile: its first PE (column, row), mean and maximum in percent, number of dead PEs."""
 

@@ -1,0 +1,81 @@
+"""The door to the pure packages: what a workload's model, machine and benchmark file are called over there.
+
+Turns their errors into refusals with one German sentence. No Django models here.
+"""
+
+from pilots.catalog.baseline import Imported, Measured, read_benchmark, run_baseline
+from pilots.catalog.claims import ClaimAnswer, claims_about
+from pilots.catalog.figures import EMULATED, FROM_MACHINE, Figure, State
+from pilots.catalog.hooks import Hooks
+from pilots.catalog.maps import Way, estimate_map, sram_map, ways
+from pilots.catalog.model import load_model, read_model, workload_fingerprint
+from pilots.catalog.published import Beside, Nearest, published_beside
+from pilots.catalog.scaling import Grown, over_systems
+from pilots.catalog.target import MACHINE_OF_PROFILE, Emulated, emulates, machine_of, run_target
+from pilots.catalog.whatif import (
+    MAX_CONFIG_BYTES,
+    MODES,
+    Asked,
+    Choice,
+    NotAnswered,
+    answer,
+    asked_from_json,
+    causes,
+    choices,
+    figures,
+    listing_of,
+    memory,
+    provenance,
+    read_config,
+    state_of,
+)
+from pilots.wafer.emulator import calibration_note
+from pilots.wafer.estimate import Estimate
+
+__all__ = [
+    "EMULATED",
+    "FROM_MACHINE",
+    "MACHINE_OF_PROFILE",
+    "MAX_CONFIG_BYTES",
+    "MODES",
+    "Asked",
+    "Beside",
+    "Choice",
+    "ClaimAnswer",
+    "Emulated",
+    "Estimate",
+    "Figure",
+    "Grown",
+    "Hooks",
+    "Imported",
+    "Measured",
+    "Nearest",
+    "NotAnswered",
+    "State",
+    "Way",
+    "answer",
+    "asked_from_json",
+    "calibration_note",
+    "causes",
+    "choices",
+    "claims_about",
+    "emulates",
+    "estimate_map",
+    "figures",
+    "listing_of",
+    "load_model",
+    "machine_of",
+    "memory",
+    "over_systems",
+    "provenance",
+    "published_beside",
+    "read_benchmark",
+    "read_config",
+    "read_model",
+    "run_baseline",
+    "run_target",
+    "sram_map",
+    "state_of",
+    "ways",
+    "workload_fingerprint",
+]

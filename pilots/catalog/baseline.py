@@ -1,0 +1,145 @@
+"""Baselines: measured on this machine, or read from a benchmark file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pilots.baseline import measure
+from pilots.baseline.environment import environment, environment_digest
+from pilots.baseline.facts import ev02, ev02_imported
+from pilots.baseline.importers.common import BenchmarkRefused, ImportedBenchmark
+from pilots.baseline.importers.registry import read
+from pilots.catalog.hooks import Hooks
+from pilots.catalog.model import load_model, workload_fingerprint
+from qms.core import canonical
+from qms.core.errors import CriterionNotMet
+from qms.core.jobs import JobFailed
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A finished baseline: the facts of EV-02 and a summary for pages."""
+
+    facts: dict[str, Any]
+    summary: dict[str, Any]
+    fingerprint: str
+    digest: str
+
+
+def run_baseline(
+    parameters: dict[str, Any],
+    *,
+    run_id: str,
+    platform: dict[str, Any],
+    measured_at: str,
+    clock_ns: Callable[[], int],
+    hooks: Hooks,
+) -> Measured:
+    """Measure the model on this machine; raises JobFailed with a German sentence."""
+    graph, weights = load_model(parameters["model_text"])
+    batch, seed = parameters["batch"], parameters["seed"]
+    try:
+        result = measure.measure(
+            graph,
+            weights,
+            inputs_seed=seed,
+            batch=batch,
+            clock_ns=clock_ns,
+            repetitions=parameters["repetitions"],
+            iterations=parameters["iterations"],
+            checkpoint=hooks.checkpoint or None,
+            on_progress=hooks.progress,
+            on_checkpoint=hooks.save,
+            check_cancelled=hooks.check_cancelled,
+        )
+    except measure.MeasureError as error:
+        raise JobFailed(error.message_de) from error
+    mark = workload_fingerprint(parameters["model_text"], batch=batch, seed=seed)
+    here = environment()
+    tuple_here = platform | {
+        "hardware_gen": here["cpu_model"],
+        "system_release": here["operating_system"],
+        "framework_release": f"NumPy {here['numpy']}",
+        "memory_bytes": here["memory_bytes"],
+        "topology": f"{here['usable_cores']} Kerne, gemeinsamer Speicher",
+        "software": {"python": here["python"], "numpy": here["numpy"], "blas": here["blas"]},
+    }
+    facts = ev02(
+        result,
+        run_id=run_id,
+        platform=tuple_here,
+        fingerprint=mark,
+        measured_at=measured_at,
+        environment=here,
+    )
+    summary = {
+        "metrics": facts["metrics"],
+        "throughput_cv": facts["throughput_cv"],
+        "repetitions": result.repetitions,
+        "iterations": result.iterations,
+        "environment_digest": environment_digest(here),
+        "durations_ms": _quantiles([value for row in result.durations_ns for value in row]),
+    }
+    return Measured(facts=facts, summary=summary, fingerprint=mark, digest=result.raw_sha256)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A benchmark file, understood: what it says, what it cannot say, and how to turn it into EV-02."""
+
+    benchmark: ImportedBenchmark
+    data: bytes
+
+    @property
+    def measured_at(self) -> datetime | None:
+        """When the file says it was measured; a time without zone counts as UTC."""
+        try:
+            moment = datetime.fromisoformat(self.benchmark.measured_at or "")
+        except ValueError:
+            return None
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+    def facts(
+        self, *, run_id: str, platform: dict[str, Any], model_digest: str, measured_at: str
+    ) -> dict[str, Any]:
+        """Return the facts of EV-02; the file does not know the workload, so it carries no fingerprint."""
+        facts = ev02_imported(
+            self.benchmark,
+            run_id=run_id,
+            platform=platform,
+            fingerprint="",
+            model_digest=model_digest,
+            measured_at=measured_at,
+            raw_sha256=canonical.sha256_hex(self.data),
+        )
+        return facts | {"measured_at": measured_at}
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the page shows."""
+        return {
+            "metrics": [metric.to_json() for metric in self.benchmark.metrics],
+            "tool": self.benchmark.tool,
+            "says": list(self.benchmark.what_it_says),
+            "cannot_say": list(self.benchmark.what_it_cannot_say),
+            "warnings": list(self.benchmark.warnings),
+        }
+
+
+def read_benchmark(data: bytes, filename: str) -> Imported:
+    """Read a benchmark file; raises CriterionNotMet NACHWEIS_VERWEIGERT with the importer's sentence."""
+    try:
+        return Imported(read(data, filename), data)
+    except BenchmarkRefused as error:
+        raise CriterionNotMet(
+            error.message_de, id="EV-02", code="NACHWEIS_VERWEIGERT", facts={"cause": error.code}
+        ) from error
+
+
+def _quantiles(durations_ns: list[int]) -> list[str]:
+    """Return 101 quantiles in milliseconds as text, for the latency curve."""
+    ordered = sorted(durations_ns)
+    last = len(ordered) - 1
+    return [f"{ordered[round(last * step / 100)] / 1e6:.6f}" for step in range(101)]

@@ -1,0 +1,17 @@
+"""What a long computation reports and asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """Checkpoint of the attempt before, and the functions of a job; see `qms.core.jobs.JobContext`."""
+
+    checkpoint: dict[str, Any] | None
+    progress: Callable[[int, int], None]
+    save: Callable[[dict[str, Any]], None]
+    check_cancelled: Callable[[], None]

@@ -1,0 +1,279 @@
+"""What one call costs: a table from kernel to a function of shapes alone. Every interpreter uses these functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+from pilots.graph.ir import DType
+from pilots.wafer.costs import collectives
+from pilots.wafer.costs.constants import Constants
+from pilots.wafer.costs.terms import Terms
+from pilots.wafer.machine import Machine
+from pilots.wafer.program import ACCUMULATOR_BYTES, WORD_BYTES, Call, Kernel, Mode
+
+DIVISION_CYCLES: Final = 50  # pe.div
+NEWTON_OPS: Final = (
+    6  # 16-bit division: two Newton steps of three vector operations; nobody published a figure
+)
+# Vector operations and divisions per element of our own polynomials (numerics.py).
+ELEMENT_OPS: Final[dict[str, tuple[int, int]]] = {
+    "exp": (20, 0),
+    "log": (24, 1),
+    "sqrt": (1, 1),
+    "rsqrt": (1, 2),
+    "reciprocal": (0, 1),
+    "div": (0, 1),
+    "sigmoid": (22, 1),
+    "silu": (23, 1),
+    "tanh": (40, 1),
+    "gelu": (48, 1),
+    "sin": (16, 0),
+    "cos": (16, 0),
+    "rope": (4, 0),
+    "softmax": (22, 1),
+    "log_softmax": (22, 1),
+    "layer_norm": (5, 0),
+    "rms_norm": (3, 0),
+}
+REDUCTIONS_OF_NORM: Final[dict[str, int]] = {"rms_norm": 1, "layer_norm": 2}
+ONE_PASS: Final = (1, 0)
+OPTIMISER_OPS: Final[dict[str, tuple[int, int]]] = {"adamw_update": (6, 2)}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a cost depends on beside the call: machine, element type, constants, and whether it stands alone.
+
+    alone: a kernel measured on its own finds its inputs in place, so nothing is realigned.
+    """
+
+    machine: Machine
+    dtype: DType
+    constants: Constants
+    mode: Mode = Mode.RESIDENT
+    alone: bool = False
+
+    @property
+    def fma_cycles(self) -> float:
+        """Cycles per multiply-add of one element."""
+        if self.dtype is DType.FLOAT32:
+            return 2 / self.machine.fp32_flops_per_cycle_per_pe.value * FP32_ISSUE
+        return 2 / self.machine.fp16_flops_per_cycle_per_pe.value
+
+    def words(self, elements: float) -> int:
+        """Return the wavelets that `elements` numbers take."""
+        return ceil(elements * self.dtype.item_bytes / WORD_BYTES)
+
+    @property
+    def launch(self) -> float:
+        """Cycles until every element of a rectangle has started a kernel."""
+        return self.constants.launch
+
+
+FP32_ISSUE: Final = 2.0  # pe.fma32.si: 0.5 elements per cycle where the data sheet has one
+
+
+def cost(call: Call, setting: Setting) -> Terms:
+    """Return the cycles of one call by cause; raises KeyError for a kernel without a row."""
+    return TABLE[call.kernel](call, setting)
+
+
+def _summa(call: Call, at: Setting) -> Terms:
+    """Broadcast both blocks of every step; the loop form of the vendor's examples was measured in fp32."""
+    tile_m, tile_k, tile_n = call.tile
+    steps, c = call.rect.width, at.constants
+    block = max(at.words(tile_m * tile_k), at.words(tile_k * tile_n))
+    per_fma = c.loop_fma if at.dtype is DType.FLOAT32 else at.fma_cycles
+    compute = tile_k * tile_n * (c.loop_element + per_fma * tile_m)
+    return Terms(compute=steps * compute, fabric=steps * block, launch=steps * c.loop_step + at.launch)
+
+
+def _mesh(call: Call, at: Setting) -> Terms:
+    """Rotate both factors; each step hides the shifts behind the arithmetic or waits for them (formula meshgemm)."""
+    tile_m, tile_k, tile_n = call.tile
+    steps, c, hop = call.rect.width, at.constants, at.machine.hop_cycles.value
+    compute = tile_k * tile_n * (c.mesh_dispatch + tile_m * at.fma_cycles)
+    longest = (
+        2 if call.kernel is Kernel.MESH_GEMM else steps
+    )  # Cannon's last element shifts all the way around
+    shift = max(at.words(tile_m * tile_k), at.words(tile_k * tile_n)) + longest * hop
+    wait = max(0.0, shift - compute)
+    align = 0.0 if at.alone else steps / 2 * hop
+    return Terms(steps * compute, 0.0, steps * wait + align, steps * c.mesh_step + at.launch)
+
+
+def _gemv(call: Call, at: Setting) -> Terms:
+    tile_m, tile_k, tile_n = call.tile
+    vectors = tile_m * tile_k
+    compute = vectors * (at.constants.gemv_dispatch + ceil(tile_n * at.fma_cycles))
+    sums = at.words(tile_m * tile_n)
+    memory = 0.0 if at.alone else vectors * at.constants.realign
+    return Terms(compute, memory, collectives.allreduce_line(sums, call.rect.height, at.machine), at.launch)
+
+
+def _stationary(call: Call, at: Setting) -> Terms:
+    tile_m, tile_k, tile_n = call.tile
+    compute = tile_k * tile_n * (at.constants.mesh_dispatch + tile_m * at.fma_cycles)
+    block = at.words(tile_m * tile_k)
+    sums = tile_m * tile_n * ACCUMULATOR_BYTES // WORD_BYTES
+    fabric = collectives.broadcast(block, call.rect.width, at.machine)
+    fabric += collectives.chain(sums, call.rect.height, at.machine)
+    memory = 0.0 if at.alone else tile_m * tile_k * at.constants.realign
+    return Terms(compute, memory, fabric, at.launch)
+
+
+def _streamed(call: Call, at: Setting) -> Terms:
+    """Weights come in one by one; each starts a multiply-add over the tokens an element holds."""
+    tile_m, tile_k, tile_n = call.tile
+    setup = at.machine.dsd_setup_cycles.value
+    compute = tile_k * tile_n * (setup + tile_m * at.fma_cycles)
+    sums = tile_m * ACCUMULATOR_BYTES // WORD_BYTES
+    return Terms(compute, 0.0, tile_n * sums / max(1, call.rect.width), at.launch)
+
+
+def _vector(elements: float, ops: tuple[int, int], at: Setting) -> float:
+    vectors, divisions = ops
+    setup = at.machine.dsd_setup_cycles.value
+    if at.dtype is DType.FLOAT32:
+        return vectors * (setup + elements * at.fma_cycles) + divisions * DIVISION_CYCLES * elements
+    return (vectors + divisions * NEWTON_OPS) * (setup + elements * at.fma_cycles)
+
+
+def _elementwise(call: Call, at: Setting) -> Terms:
+    rows, width = call.tile
+    return Terms(compute=_vector(rows * width, ELEMENT_OPS.get(call.op, ONE_PASS), at))
+
+
+def _reduce(call: Call, at: Setting) -> Terms:
+    rows, width = call.tile
+    fabric = collectives.allreduce_line(at.words(rows), call.rect.width, at.machine)
+    return Terms(_vector(rows * width, ONE_PASS, at), 0.0, fabric, at.launch)
+
+
+def _softmax(call: Call, at: Setting) -> Terms:
+    rows, width = call.tile
+    fabric = 2 * collectives.allreduce_line(at.words(rows), call.rect.width, at.machine)
+    return Terms(_vector(rows * width, ELEMENT_OPS[call.op], at), 0.0, fabric, at.launch)
+
+
+def _norm(call: Call, at: Setting) -> Terms:
+    rows, width = call.tile
+    reductions = REDUCTIONS_OF_NORM[call.op]
+    fabric = reductions * collectives.allreduce_line(at.words(rows), call.rect.width, at.machine)
+    compute = _vector(rows * width, ELEMENT_OPS[call.op], at) + rows * 2 * DIVISION_CYCLES
+    return Terms(compute, 0.0, fabric, at.launch)
+
+
+def _gather(call: Call, at: Setting) -> Terms:
+    rows, width = call.tile
+    words = at.words(rows * width)
+    fabric = collectives.broadcast(words, call.rect.height, at.machine)
+    return Terms(memory=words + at.machine.dsd_setup_cycles.value, fabric=fabric, launch=at.launch)
+
+
+def _attention(call: Call, at: Setting) -> Terms:
+    """Two products on the largest square, all heads side by side, and a softmax between them."""
+    batch, queries, context, heads, _, head_dim = call.shape
+    side, c = min(call.rect.width, call.rect.height), at.constants
+    tile_q, tile_c, tile_h = (ceil(size / side) for size in (batch * queries, context, heads * head_dim))
+    compute = 2 * tile_h * tile_c * (c.mesh_dispatch + tile_q * at.fma_cycles)
+    scores = batch * heads * queries * context / side**2
+    vector = _vector(scores, ELEMENT_OPS["softmax"], at)
+    fabric = 2 * collectives.allreduce_line(at.words(tile_q), side, at.machine)
+    return Terms(side * compute + vector, 0.0, fabric, 2 * side * c.mesh_step + 2 * at.launch)
+
+
+def _attention_cached(call: Call, at: Setting) -> Terms:
+    """Scores over the cache, softmax, weighted values: two matrix-vector products and two more reductions."""
+    batch, _, context, heads, _, head_dim = call.shape
+    width, height, c = call.rect.width, call.rect.height, at.constants
+    tile_c, tile_h = ceil(context / height), ceil(heads * head_dim / width)
+    vectors = 2 * batch * tile_c
+    compute = vectors * (c.gemv_dispatch + ceil(tile_h * at.fma_cycles))
+    scores = batch * ceil(context * heads / (width * height))
+    compute += _vector(scores, ELEMENT_OPS["softmax"], at)
+    sums = (at.words(scores), 1, 1, at.words(batch * tile_h))
+    fabric = sum(collectives.allreduce_line(words, height, at.machine) for words in sums)
+    memory = vectors * c.realign
+    return Terms(compute, memory, fabric, 3 * at.launch)
+
+
+def _experts(call: Call, at: Setting) -> Terms:
+    rows, width, hidden, _, chosen = call.shape
+    grid_k, grid_n = call.rect.height, call.rect.width
+    total = Terms()
+    for k, n in ((width, hidden), (width, hidden), (hidden, width)):
+        tile = (1, ceil(k / grid_k), ceil(n / grid_n))
+        total += _gemv(_like(call, tile), at)
+    return total.times(rows * chosen)
+
+
+def _like(call: Call, tile: tuple[int, ...]) -> Call:
+    return Call(
+        call.index, Kernel.GEMV, "matmul", call.inputs, call.output, call.region, call.rect, call.shape, tile
+    )
+
+
+def _move(call: Call, at: Setting) -> Terms:
+    rows, width = call.tile
+    return Terms(memory=at.machine.dsd_setup_cycles.value + at.words(rows * width))
+
+
+def _transpose(call: Call, at: Setting) -> Terms:
+    rows, width = call.tile
+    line = max(call.rect.width, call.rect.height)
+    exchange = collectives.all_to_all(at.words(rows * width) / line, line)
+    return Terms(memory=at.words(rows * width), fabric=exchange, launch=at.launch)
+
+
+def _convolution(call: Call, at: Setting) -> Terms:
+    return _stationary(call, at)
+
+
+def _stencil(call: Call, at: Setting) -> Terms:
+    """Columns of nz cells per element; values of neighbours enter multiply-adds straight from the ramp.
+
+    What remains is sending the own column to four sides, and a leapfrog update of three vector operations.
+    """
+    columns, depth = call.tile
+    cells, points = columns * depth, call.shape[3]
+    per_point = at.constants.stencil_point if at.dtype is DType.FLOAT32 else at.fma_cycles
+    arithmetic = cells * (points + UPDATE_OPS) * per_point + points * at.machine.dsd_setup_cycles.value
+    sends = SIDES * at.words(cells) * at.machine.wavelet_millicycles.value / 1000
+    return Terms(compute=arithmetic, fabric=sends, launch=at.launch)
+
+
+UPDATE_OPS: Final = 3
+SIDES: Final = 4
+
+
+def _optimiser(call: Call, at: Setting) -> Terms:
+    rows, width = call.tile
+    return Terms(compute=_vector(rows * width, OPTIMISER_OPS.get(call.op, (2, 0)), at))
+
+
+TABLE: Final[dict[Kernel, Callable[[Call, Setting], Terms]]] = {
+    Kernel.SUMMA: _summa,
+    Kernel.CANNON: _mesh,
+    Kernel.MESH_GEMM: _mesh,
+    Kernel.STATIONARY: _stationary,
+    Kernel.GEMV: _gemv,
+    Kernel.STREAMED: _streamed,
+    Kernel.EXPERTS: _experts,
+    Kernel.ELEMENTWISE: _elementwise,
+    Kernel.REDUCE: _reduce,
+    Kernel.SOFTMAX: _softmax,
+    Kernel.NORM: _norm,
+    Kernel.GATHER: _gather,
+    Kernel.ATTENTION: _attention,
+    Kernel.ATTENTION_CACHED: _attention_cached,
+    Kernel.CACHE_APPEND: _move,
+    Kernel.CONVOLUTION: _convolution,
+    Kernel.STENCIL: _stencil,
+    Kernel.OPTIMISER: _optimiser,
+    Kernel.TRANSPOSE: _transpose,
+    Kernel.MOVE: _move,
+}

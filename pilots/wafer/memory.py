@@ -1,0 +1,110 @@
+"""How much SRAM a program needs per element: weights and caches that stay, values that live, scratch of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from pilots.graph.ir import DType
+from pilots.wafer.machine import Machine
+from pilots.wafer.program import ACCUMULATOR_BYTES, PRODUCTS, SQUARE, Call, Kernel, Mode, Program, Resident
+
+ATTENTIONS: Final = (Kernel.ATTENTION, Kernel.ATTENTION_CACHED)
+
+
+def scratch_bytes(call: Call, dtype: DType) -> int:
+    """Return the bytes one element needs for a call beside its inputs and its result: sums, queues, copies."""
+    item = dtype.item_bytes
+    if call.kernel in PRODUCTS or call.kernel is Kernel.CONVOLUTION:
+        tile_m, tile_k, tile_n = call.tile
+        sums = tile_m * min(tile_n, _STREAM_COLUMNS) * ACCUMULATOR_BYTES
+        moving = (tile_m * tile_k + tile_k * tile_n) * item if call.kernel in SQUARE else sums
+        return sums + moving
+    if call.kernel in ATTENTIONS:
+        rows, context = call.tile[0], call.tile[1]
+        return 2 * rows * min(context, _STREAM_COLUMNS) * ACCUMULATOR_BYTES
+    return prod(call.tile[:2]) * item
+
+
+_STREAM_COLUMNS: Final = 128  # sums of more columns leave the element while the next are computed
+
+
+def passing_bytes(call: Call, dtype: DType, mode: Mode) -> int:
+    """Return the bytes of a weight that comes in for this call alone; a STREAMED one never rests in an element."""
+    held = (*PRODUCTS, Kernel.CONVOLUTION)
+    if mode is Mode.RESIDENT or call.kernel not in held or call.kernel is Kernel.STREAMED:
+        return 0
+    return call.tile[1] * call.tile[2] * dtype.item_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one call takes of an element while it runs: names it reads, its result, bytes of result and scratch."""
+
+    inputs: tuple[str, ...]
+    output: str
+    output_bytes: int
+    scratch_bytes: int
+
+
+def need_of(call: Call, dtype: DType, mode: Mode) -> Need:
+    """Return what a call takes."""
+    scratch = scratch_bytes(call, dtype) + passing_bytes(call, dtype, mode)
+    return Need(call.inputs, call.output, output_bytes(call, dtype), scratch)
+
+
+def peak_bytes(needs: Sequence[Need], value_bytes: Mapping[str, int]) -> int:
+    """Return the largest sum of living values and scratch over a run of calls, in bytes per element.
+
+    value_bytes: bytes of every value some call computes; other names are inputs or stay and are counted elsewhere.
+    """
+    last_use = {name: index for index, need in enumerate(needs) for name in need.inputs}
+    living: dict[str, int] = {}
+    total = peak = 0
+    for index, need in enumerate(needs):
+        for name in (*need.inputs, need.output):
+            if name in value_bytes and name not in living:
+                living[name] = value_bytes[name]
+                total += living[name]
+        peak = max(peak, total + need.scratch_bytes)
+        for name in (*need.inputs, need.output):
+            if name in living and last_use.get(name, -1) <= index:
+                total -= living.pop(name)
+    return peak
+
+
+def output_bytes(call: Call, dtype: DType) -> int:
+    """Return the bytes one element holds of the result of a call."""
+    if call.kernel in PRODUCTS or call.kernel is Kernel.CONVOLUTION:
+        return call.tile[0] * call.tile[2] * dtype.item_bytes
+    if call.kernel in ATTENTIONS:
+        return call.tile[0] * call.tile[2] * dtype.item_bytes
+    if call.kernel is Kernel.CACHE_APPEND:
+        return 0  # written in place
+    return prod(call.tile[:2]) * dtype.item_bytes
+
+
+def region_bytes(program: Program, machine: Machine) -> tuple[int, ...]:
+    """Return the SRAM high-water mark of one element of each region: code, stack, residents, values, scratch."""
+    fixed = machine.code_bytes_per_pe.value + machine.stack_bytes_per_pe.value
+    values = {call.output: output_bytes(call, program.dtype) for call in program.calls}
+    found = []
+    for region in range(len(program.regions)):
+        resident = sum(item.bytes_per_pe for item in program.residents if item.region == region)
+        calls = (call for call in program.calls if call.region == region)
+        peak = peak_bytes([need_of(call, program.dtype, program.mode) for call in calls], values)
+        found.append(fixed + resident + peak)
+    return tuple(found)
+
+
+def resident_bytes(program: Program, machine: Machine) -> int:
+    """Return the SRAM high-water mark summed over all used elements, in bytes."""
+    pairs = zip(program.regions, region_bytes(program, machine), strict=True)
+    return sum(region.rect.pes * size for region, size in pairs)
+
+
+def kept_bytes(residents: Iterable[Resident]) -> int:
+    """Return the bytes per element of everything that stays."""
+    return sum(item.bytes_per_pe for item in residents)

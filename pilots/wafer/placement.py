@@ -1,0 +1,115 @@
+"""Placing work on a region: tiles of one element, routes, and what has to stay in its SRAM."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from pilots.wafer.costs.kernels import Setting, cost
+from pilots.wafer.lowering import Work
+from pilots.wafer.memory import need_of
+from pilots.wafer.program import PRODUCTS, SQUARE, Call, Kernel, Mode, Rect
+from pilots.wafer.routes import routes_of
+
+ANY_PRODUCT: Final = PRODUCTS
+
+
+def tile_of(kernel: Kernel, shape: tuple[int, ...], rect: Rect) -> tuple[int, ...]:
+    """Return what one element of a rectangle holds of a call.
+
+    Products by one sample keep their result on every row; with more samples than rows, samples are split too.
+    """
+    width, height = rect.width, rect.height
+    if kernel in SQUARE:
+        return tuple(_up(size, width) for size in shape)
+    if kernel is Kernel.STREAMED:
+        return (_up(shape[0], height), _up(shape[1], width), shape[2])
+    if kernel in PRODUCTS or kernel is Kernel.CONVOLUTION:
+        return (shape[0], _up(shape[1], height), _up(shape[2], width))
+    if kernel in (Kernel.ATTENTION, Kernel.ATTENTION_CACHED):
+        batch, queries, context, heads, _, head_dim = shape
+        rows = batch * queries
+        split = _up(rows, height) if kernel is Kernel.ATTENTION else rows
+        return (split, _up(context, height), _up(heads * head_dim, width))
+    if kernel is Kernel.STENCIL:
+        return (_up(shape[0], width) * _up(shape[1], height), shape[2])
+    rows, features = shape[0], shape[1]
+    return (_up(rows, height) if rows >= height else rows, _up(features, width))
+
+
+def candidates(work: Work, rect: Rect, mode: Mode, allowed: tuple[Kernel, ...]) -> tuple[Kernel, ...]:
+    """Return the kernels that could do this work on the rectangle."""
+    if work.kernel is not None:
+        return (work.kernel,)
+    square = rect.width == rect.height
+    found = [
+        kernel
+        for kernel in allowed
+        if kernel in PRODUCTS
+        and (kernel not in SQUARE or (square and work.shape[0] > 1))
+        and (kernel is not Kernel.GEMV or work.shape[0] <= MAX_GEMV_ROWS)
+        and (kernel is not Kernel.STREAMED or mode is Mode.WEIGHT_STREAMING)
+    ]
+    return tuple(found)
+
+
+MAX_GEMV_ROWS: Final = 64  # beyond, a product by many samples is no matrix-vector product any more
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The cheapest call for some work, without names, its cycles, and the bytes its result and scratch take."""
+
+    call: Call
+    cycles: float
+    output_bytes: int
+    scratch_bytes: int
+
+
+class Placer:
+    """Places work on rectangles of one setting and remembers what it found; equal work is judged once."""
+
+    def __init__(self, setting: Setting, allowed: tuple[Kernel, ...], limit_bytes: int) -> None:
+        """limit_bytes: SRAM of one element that a call may take for its result and its scratch."""
+        self.setting = setting
+        self._allowed = allowed
+        self._limit_bytes = limit_bytes
+        self._known: dict[tuple[Work, int, int], Placed | None] = {}
+
+    def place(self, work: Work, rect: Rect) -> Placed | None:
+        """Return the cheapest call that fits, or None if there is none."""
+        key = (work, rect.width, rect.height)
+        if key not in self._known:
+            self._known[key] = self._cheapest(work, Rect(0, 0, rect.width, rect.height))
+        return self._known[key]
+
+    def _cheapest(self, work: Work, rect: Rect) -> Placed | None:
+        best: Placed | None = None
+        for kernel in candidates(work, rect, self.setting.mode, self._allowed):
+            tile = tile_of(kernel, work.shape, rect)
+            routes = routes_of(kernel, rect)
+            call = Call(0, kernel, work.op, (), "", 0, rect, work.shape, tile, work.attrs, routes)
+            need = need_of(call, self.setting.dtype, self.setting.mode)
+            found = Placed(call, cost(call, self.setting).cycles, need.output_bytes, need.scratch_bytes)
+            fits = need.output_bytes + need.scratch_bytes <= self._limit_bytes
+            if fits and (best is None or found.cycles < best.cycles):
+                best = found
+        return best
+
+
+def resident_bytes_of(shape: tuple[int, ...], rect: Rect, item_bytes: int) -> int:
+    """Return the bytes per element of a weight or cache: its last two dimensions are cut, the others are not.
+
+    Kernels of a convolution [out, in, height, width] lie as the matrix [in x height x width, out] they are used as.
+    """
+    if len(shape) == 1:
+        return _up(shape[0], rect.width) * item_bytes
+    if len(shape) == 4:
+        shape = (prod(shape[1:]), shape[0])
+    rows, columns = shape[-2:]
+    return prod(shape[:-2]) * _up(rows, rect.height) * _up(columns, rect.width) * item_bytes
+
+
+def _up(size: int, parts: int) -> int:
+    return -(-size // parts)
