@@ -134,7 +134,7 @@ def machine_of(run: Run) -> list[dict[str, Any]]:
         return []
     state = run.summary["state"]
     return [
-        {"label": _("Maschine"), "value": f"{run.platform} ({run.summary['machine']})"},
+        {"label": _("Maschine"), "value": str(run.platform)},
         {"label": _("Betriebsart"), "value": str(blocks.MODES[run.summary["mode"]])},
         {"label": _("Zustand des Modells"), "value": " – ".join(_state_words(state))},
     ]

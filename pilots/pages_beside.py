@@ -90,13 +90,8 @@ def _beside(row: catalog.Beside) -> list[dict[str, Any]]:
         published = {"text": _value(row.published), "axes": row.published.axes, "small": row.kind_de}
     head = {"text": f"{row.system}: {row.workload}", "small": row.id}
     if row.ours is None:
-        return [
-            head,
-            published,
-            {"text": _("nicht vorhergesagt"), "small": row.refused_de},
-            {"text": "–"},
-            {"text": ""},
-        ]
+        refused = {"text": _("nicht vorhergesagt"), "small": row.refused_de}
+        return [head, published, {"text": "–"}, {"text": "–"}, refused]
     seen = _("zur Anpassung verwendet") if row.seen else _("nicht zur Anpassung verwendet")
     return [
         head,

@@ -69,9 +69,14 @@ def clock(hertz: int) -> str:
     return f"{formats.number(hertz / 1e9, 2)}{formats.NBSP}GHz"
 
 
+def machine_name(machine_id: str) -> str:
+    """Return what people call a machine: "WSE-2"."""
+    return machine_id.partition("@")[0].upper()
+
+
 def machine_label(choice: catalog.Choice) -> str:
-    """Return what a machine at one of its clocks is called."""
-    return f"{choice.name}, {clock(choice.clock_hz)}"
+    """Return what a machine at one of its clocks is called: "WSE-2, 0,85 GHz"."""
+    return f"{machine_name(choice.id)}, {clock(choice.clock_hz)}"
 
 
 def state_badge(code: str) -> dict[str, str]:

@@ -43,6 +43,7 @@ def answer(found: catalog.Estimate, *, view: View, map_url: str, page_url: str) 
         "headline": headline(found),
         "state": blocks.state_of(catalog.state_of(found.decode)),
         "figures": _figures(found),
+        "worth": _worth(found),
         "causes": _causes(found),
         "memory": _memory(found),
         "limits": _limits(found),
@@ -78,7 +79,7 @@ def headline(found: catalog.Estimate) -> str:
     facts = {
         "model": found.config.name,
         "params": _params(found.config.params),
-        "machine": found.machine.name,
+        "machine": blocks.machine_name(found.machine.id),
         "clock": blocks.clock(found.machine.clock_hz.value),
         "tokens": formats.metric_value(tokens),
         "interval": formats.metric_interval(tokens),
@@ -86,10 +87,10 @@ def headline(found: catalog.Estimate) -> str:
         "batch": formats.number(question.batch, 0),
     }
     sentence = ngettext(
-        "%(model)s (%(params)s) auf %(machine)s bei %(clock)s: %(tokens)s, Intervall %(interval)s, "
-        "bei %(context)s Token Kontext und einer Anfrage.",
-        "%(model)s (%(params)s) auf %(machine)s bei %(clock)s: %(tokens)s, Intervall %(interval)s, "
-        "bei %(context)s Token Kontext und %(batch)s Anfragen zugleich.",
+        "%(model)s (%(params)s) auf %(machine)s bei %(clock)s: %(tokens)s "
+        "(%(interval)s) bei %(context)s Token Kontext und einer Anfrage.",
+        "%(model)s (%(params)s) auf %(machine)s bei %(clock)s: %(tokens)s "
+        "(%(interval)s) bei %(context)s Token Kontext und %(batch)s Anfragen zugleich.",
         question.batch,
     )
     return sentence % facts
@@ -97,32 +98,36 @@ def headline(found: catalog.Estimate) -> str:
 
 def _params(count: int) -> str:
     if count >= 10**9:
-        return _("%(n)s Mrd. Parameter") % {"n": formats.number(count / 1e9, 1)}
-    return _("%(n)s Mio. Parameter") % {"n": formats.number(count / 1e6, 1)}
+        return _("%(n)s\u00a0Mrd. Parameter") % {"n": formats.number(count / 1e9, 1)}
+    return _("%(n)s\u00a0Mio. Parameter") % {"n": formats.number(count / 1e6, 1)}
+
+
+def _shown(found: catalog.Estimate) -> dict[str, catalog.Figure]:
+    """Return the figures to show: one request at once needs no figure for each of them."""
+    alone = found.question.batch == 1
+    return {key: item for key, item in catalog.figures(found).items() if not (alone and key == "tokens_each")}
 
 
 def _figures(found: catalog.Estimate) -> list[dict[str, Any]]:
-    shown = catalog.figures(found)
-    if found.question.batch == 1:
-        del shown["tokens_each"]
     return [
         {
             "label": str(FIGURES[name]),
             "value": formats.metric_value(figure.metric),
             "axes": figure.metric.axes,
-            "note": _worth(figure),
+            "note": f"{formats.metric_interval(figure.metric)}; {blocks.state_of(figure.state)['label']}",
         }
-        for name, figure in shown.items()
+        for name, figure in _shown(found).items()
     ]
 
 
-def _worth(figure: catalog.Figure) -> str:
-    """Return interval, state and reason of a figure as one line."""
-    state = blocks.state_of(figure.state)
-    facts = {"interval": formats.metric_interval(figure.metric), "state": state["label"]}
-    text = _("Intervall %(interval)s; %(state)s") % facts
-    parts = [text, state["reason"], figure.metric.note]
-    return ". ".join(part[0].upper() + part[1:] for part in parts if part)
+def _worth(found: catalog.Estimate) -> list[dict[str, str]]:
+    """Return state, reason and note of every figure."""
+    rows = []
+    for name, figure in _shown(found).items():
+        state = blocks.state_of(figure.state)
+        reason = "; ".join(text for text in (state["reason"], figure.metric.note) if text)
+        rows.append({"label": str(FIGURES[name]), "state": state["label"], "reason": reason})
+    return rows
 
 
 def _causes(found: catalog.Estimate) -> dict[str, Any]:

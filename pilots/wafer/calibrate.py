@@ -19,7 +19,7 @@ from pilots.wafer.extract import extract
 from pilots.wafer.reference import Reference, published
 from pilots.wafer.validation.intervals import FACTORS, width_of
 from pilots.wafer.validation.model import EMULATOR, Model
-from pilots.wafer.validation.rows import Row, fitted, rows_of
+from pilots.wafer.validation.rows import Row, fitted, rows_of, silicon
 from pilots.wafer.validation.splits import Held, by_group, leave_out, samples
 from pilots.wafer.validation.statistics import TOO_FEW
 from pilots.wafer.validity import range_of
@@ -34,7 +34,7 @@ def calibrate(reference: Reference, model: Model = EMULATOR) -> dict[str, Any]:
     model = replace(model, fit=cache(model.fit))  # held-out errors and stability leave out the same entries
     rows = rows_of(reference, model)
     seen = fitted(rows)
-    held = leave_out(seen, by_group, model, naive_in_family=True)
+    held = leave_out(silicon(rows), by_group, model, naive_in_family=True)
     return {
         "about": ABOUT,
         "clock": "compared in cycles",
@@ -103,7 +103,7 @@ def _interval(count: int, *, judged: bool) -> str:
     return (
         "maximum, fewer than ten held-out entries"
         if count < TOO_FEW
-        else "conformal bound of held-out errors"
+        else "90th percentile of held-out errors"
     )
 
 

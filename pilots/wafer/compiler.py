@@ -100,11 +100,10 @@ def compile_graph(
         if request.capacity:
             verify(program, machine)
         return program
+    shortfalls = shortfalls or list(_too_large_alone(graph, machine, request, placer))
     if not shortfalls:
-        raise RequestError(
-            "no kernel fits",
-            message_de="Auf dieser Maschine gibt es für das Modell keinen Kernel, der passt.",
-        )
+        sentence = "Keiner der erlaubten Kernel kann dieses Modell auf dieser Region berechnen; bitte erlauben Sie weitere."
+        raise RequestError("no allowed kernel", message_de=sentence)
     raise min(shortfalls, key=lambda error: (error.of_one_call, error.shortfall_bytes))
 
 
@@ -149,6 +148,19 @@ def _plans(graph: Graph, machine: Machine, request: Request, placer: Placer) -> 
                 yield _Plan(rect, micro_batch, works, cycles * -(-request.batch // micro_batch))
 
 
+def _too_large_alone(
+    graph: Graph, machine: Machine, request: Request, placer: Placer
+) -> Iterator[DoesNotFit]:
+    """Yield what is missing on each region for the largest single operation with its weights."""
+    fixed = machine.code_bytes_per_pe.value + machine.stack_bytes_per_pe.value
+    for micro_batch in _micro_batches(graph, request.batch):
+        works = set(lower(graph, batch=micro_batch))
+        for rect in _rects(machine, request):
+            needed = [placer.least_bytes(work, rect) for work in works]
+            if all(needed):
+                yield _too_large(max(needed) + fixed, rect, machine)
+
+
 def _micro_batches(graph: Graph, batch: int) -> tuple[int, ...]:
     if not any(None in tensor.shape for _, tensor in graph.inputs):
         return (batch,)  # every dimension is written in the graph
@@ -181,7 +193,7 @@ def _build(graph: Graph, machine: Machine, request: Request, placer: Placer, pla
     room = machine.sram_bytes_per_pe.value - fixed - _peak(graph, found)
     assigned = assign(graph.nodes, kept, plan.rect, room)
     if assigned.largest_bytes > room and request.capacity:
-        raise _too_large(assigned.largest_bytes + machine.sram_bytes_per_pe.value - room, plan, machine)
+        raise _too_large(assigned.largest_bytes + machine.sram_bytes_per_pe.value - room, plan.rect, machine)
     regions = _regions(assigned.regions, plan.rect, machine, request)
     caches = {name for name, item in kept.items() if item.kind == "cache"}
     return Program(
@@ -254,13 +266,12 @@ def _regions(count: int, rect: Rect, machine: Machine, request: Request) -> tupl
     return tuple(found)
 
 
-def _too_large(size: int, plan: _Plan, machine: Machine) -> DoesNotFit:
+def _too_large(size: int, rect: Rect, machine: Machine) -> DoesNotFit:
     per_pe = machine.sram_bytes_per_pe.value
-    pes = -(-size * plan.rect.pes // per_pe)
     return DoesNotFit(
-        needed_bytes=size * plan.rect.pes,
-        available_bytes=plan.rect.pes * per_pe,
-        needed_pes=pes,
-        available_pes=plan.rect.pes,
+        needed_bytes=size * rect.pes,
+        available_bytes=rect.pes * per_pe,
+        needed_pes=-(-size * rect.pes // per_pe),
+        available_pes=rect.pes,
         of_one_call=True,
     )

@@ -86,7 +86,7 @@ def estimate(config: ModelConfig, machine: Machine, question: Question) -> Estim
     refusal = ""
     try:
         prefill = _phase(config, machine, replace(question, batch=1), "prefill")
-    except (DoesNotFit, RequestError) as error:  # sizes were checked: no kernel fits into one element
+    except DoesNotFit as error:
         refusal = error.message_de
     memory = capacity(config, machine, question, decode)
     return Estimate(config, machine, question, decode, prefill, refusal, memory)

@@ -21,7 +21,7 @@ from pilots.wafer.workloads import Case
 __all__ = ["PRIOR", "CannotPredict", "Constants", "Estimate", "Sample", "fit", "predict_cycles"]
 
 Vector = npt.NDArray[np.float64]
-SPRING: Final = 0.05  # weight of a starting value against one measured entry
+SPRING: Final = 0.06  # weight of a starting value against one measured entry
 ROUNDS: Final = 12
 STEP: Final = 1e-3
 LONGEST: Final = 1.0  # no constant moves by more than a factor e in one round

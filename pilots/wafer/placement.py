@@ -84,6 +84,18 @@ class Placer:
             self._known[key] = self._cheapest(work, Rect(0, 0, rect.width, rect.height))
         return self._known[key]
 
+    def least_bytes(self, work: Work, rect: Rect) -> int:
+        """Return the least SRAM per element for this work and its weights, 0 if no allowed kernel can do it."""
+        mode, dtype = self.setting.mode, self.setting.dtype
+        calls = (
+            Call(0, kernel, work.op, (), "", 0, rect, work.shape, tile_of(kernel, work.shape, rect))
+            for kernel in candidates(work, rect, mode, self._allowed)
+        )
+        weights = sum(resident_bytes_of(shape, rect, dtype.item_bytes) for shape in work.weights)
+        held = weights if mode is Mode.RESIDENT else 0
+        needs = (need_of(call, dtype, mode) for call in calls)
+        return min((held + need.output_bytes + need.scratch_bytes for need in needs), default=0)
+
     def _cheapest(self, work: Work, rect: Rect) -> Placed | None:
         best: Placed | None = None
         for kernel in candidates(work, rect, self.setting.mode, self._allowed):

@@ -114,12 +114,16 @@ def predict(
 
 
 def _waiting(device: Span, stream_seconds: float) -> Span:
-    """Return how long the wafer waits for weights that come in while it computes; the link is as uncertain as the host."""
+    """Return how long the wafer waits for weights that come in while it computes; the link is as uncertain as the host.
+
+    A fast wafer waits longer: where that turns the ends around, the interval is widened to hold the value.
+    """
     spread = host_factor()
+    value = max(0.0, stream_seconds - device.value)
     return Span(
-        max(0.0, stream_seconds - device.value),
-        max(0.0, stream_seconds / spread - device.lower),
-        max(0.0, stream_seconds * spread - device.upper),
+        value,
+        min(value, max(0.0, stream_seconds / spread - device.lower)),
+        max(value, stream_seconds * spread - device.upper),
     )
 
 

@@ -15,26 +15,25 @@ from pilots.wafer.machine import Machine
 from pilots.wafer.program import ACCUMULATOR_BYTES, WORD_BYTES, Call, Kernel, Mode
 
 DIVISION_CYCLES: Final = 50  # pe.div
-NEWTON_OPS: Final = (
-    6  # 16-bit division: two Newton steps of three vector operations; nobody published a figure
-)
+# 16-bit division: one Newton step doubles the six bits of a seed; nobody published a figure.
+NEWTON_OPS: Final = 3
 # Vector operations and divisions per element of our own polynomials (numerics.py).
 ELEMENT_OPS: Final[dict[str, tuple[int, int]]] = {
-    "exp": (20, 0),
-    "log": (24, 1),
+    "exp": (24, 0),
+    "log": (27, 1),
     "sqrt": (1, 1),
     "rsqrt": (1, 2),
     "reciprocal": (0, 1),
     "div": (0, 1),
-    "sigmoid": (22, 1),
-    "silu": (23, 1),
-    "tanh": (40, 1),
-    "gelu": (48, 1),
-    "sin": (16, 0),
-    "cos": (16, 0),
+    "sigmoid": (26, 1),
+    "silu": (27, 1),
+    "tanh": (41, 1),
+    "gelu": (49, 1),
+    "sin": (44, 0),
+    "cos": (44, 0),
     "rope": (4, 0),
-    "softmax": (22, 1),
-    "log_softmax": (22, 1),
+    "softmax": (27, 1),
+    "log_softmax": (27, 1),
     "layer_norm": (5, 0),
     "rms_norm": (3, 0),
 }

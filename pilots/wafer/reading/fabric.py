@@ -44,9 +44,13 @@ def collective(inputs: Inputs, filled: list[str], where: Setting) -> Collective:
 def stencil(inputs: Inputs, filled: list[str], where: Setting) -> Stencil:
     """Return one step of the stencil of an entry on one system; grids of several systems are cut along x."""
     text = inputs.text.casefold()
-    translation = "domain translation" in text
+    if "domain translation" in text:
+        raise NotReadable(
+            "Domain Translation: Punkte und Größe der Teilgebiete sind nicht angegeben, und der Takt ist nur aus dem "
+            "Ergebnis selbst zurückgerechnet."
+        )
     method = "BICGSTAB" if "bicgstab" in text else "WAVE" if "wave" in text else "JACOBI"
-    points = _points(inputs, filled, translation=translation)
+    points = _points(inputs)
     cells = _cells(inputs, where)
     if cells is None:
         cells = _whole_wafer(inputs, filled, where)
@@ -54,7 +58,7 @@ def stencil(inputs: Inputs, filled: list[str], where: Setting) -> Stencil:
     if inputs.unit.casefold().replace("flops", "flop/s").endswith("flop/s"):
         filled.append("flops")
     mixed = "mixed" in text
-    return Stencil(method, points, *cells, counted, mixed, not translation)
+    return Stencil(method, points, *cells, counted, mixed, exchange=True)
 
 
 def fft(inputs: Inputs, filled: list[str], where: Setting) -> Fft:
@@ -110,12 +114,9 @@ def _words(inputs: Inputs) -> int | None:
     return None if given_bytes is None else -(-given_bytes // WORD_BYTES)
 
 
-def _points(inputs: Inputs, filled: list[str], *, translation: bool) -> int:
+def _points(inputs: Inputs) -> int:
     match = _POINTS.search(inputs.workload)
     given = inputs.number("points") or (int(match[1]) if match else None)
-    if given is None and translation:
-        filled.append("stencil_points")
-        return gaps.TRANSLATION_POINTS
     if given is None and "bicgstab" in inputs.text.casefold():
         return 7
     if given is None or not 3 <= given <= _MOST_POINTS:

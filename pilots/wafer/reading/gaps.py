@@ -24,7 +24,6 @@ UNCONSTRAINED_CLOCK_HZ: Final = (
 WAFERLLM_DTYPE: Final = DType.FLOAT16
 SDK_DTYPE: Final = DType.FLOAT32
 STENCIL_DEPTH: Final = 1000
-TRANSLATION_POINTS: Final = 7
 TRAINING_BATCH: Final = 120
 TRAINING_SEQUENCE: Final = 2048
 FLOPS_PER_CELL: Final = {("BICGSTAB", 7): 44}  # Rocki et al. 2020 count 44 operations per point and iteration
@@ -43,7 +42,6 @@ RULES: Final[dict[str, Rule]] = {
         "Gitter bei Rechenleistungen von Stencils",
         f"die ganze nutzbare Fläche, {STENCIL_DEPTH} Zellen je Element; die Leistung hängt kaum davon ab",
     ),
-    "stencil_points": Rule("Punktzahl bei Domain Translation", f"{TRANSLATION_POINTS} Punkte"),
     "flops": Rule(
         "gezählte Rechenoperationen je Zelle",
         "zwei je Punkt; BiCGStab mit 7 Punkten 44 (Zählung der Quelle, arXiv:2010.03660)",

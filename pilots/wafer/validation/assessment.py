@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import log
@@ -12,10 +12,10 @@ from pilots.wafer.reading.inputs import Question
 from pilots.wafer.reading.quantities import is_rate, to_unit
 from pilots.wafer.reference import Reference
 from pilots.wafer.validation import naive, verdicts
-from pilots.wafer.validation.families import NAIVE_ADVANTAGE, SCORED, Kind
+from pilots.wafer.validation.families import NAIVE_ADVANTAGE, Kind
 from pilots.wafer.validation.intervals import Covered, covered
 from pilots.wafer.validation.model import EMULATOR, Model
-from pilots.wafer.validation.rows import Row, fitted, rows_of
+from pilots.wafer.validation.rows import Row, fitted, rows_of, silicon
 from pilots.wafer.validation.splits import Held, by_family, by_group, by_system, curve_through, leave_out
 from pilots.wafer.validation.statistics import Figures, figures
 from pilots.wafer.validity import Trust, trust
@@ -88,6 +88,7 @@ class Assessment:
 IN_SAMPLE: Final = "in der Kalibrierung"
 LEFT_OUT: Final = "ausgelassene Einstellung"
 NEW: Final = "neu in dieser Datei"
+NEVER: Final = "nie in der Kalibrierung"
 
 
 def assess(
@@ -98,7 +99,7 @@ def assess(
     Splits refit the constants on the entries of `calibration`, the file that `record` was made from.
     """
     model = replace(model, fit=cache(model.fit))  # many splits leave out the same entries
-    known = fitted(rows_of(calibration, model))
+    known = silicon(rows_of(calibration, model))
     rows = rows_of(reference, model)
     lines = lines_of(rows, known, record, model)
     left = covered(leave_out(known, by_group, model, naive_in_family=True))
@@ -115,9 +116,9 @@ def assess(
 def lines_of(
     rows: Sequence[Row], known: Sequence[Row], record: Mapping[str, Any], model: Model
 ) -> tuple[Line, ...]:
-    """Return a prediction of every row with the constants of `record`; known: the rows it was fitted on."""
+    """Return a prediction of every row with the constants of `record`; known: the silicon rows of its file."""
     constants = model.read(record["constants"])
-    seen = {row.question.case for row in known if row.question}
+    seen = {row.question.case for row in fitted(known) if row.question}
     curves = {family: curve_through([row for row in known if row.family is family]) for family in Family}
     return tuple(
         Line(
@@ -161,30 +162,41 @@ def _prediction(
 
 def _results(lines: Sequence[Line], left: Sequence[Covered]) -> tuple[Result, ...]:
     found: list[Result | None] = []
+    judged = {item.held.row.question.case for item in left if item.held.row.question}
     for family in Family:
-        own = [line for line in lines if line.row.family is family and line.row.scored and line.prediction]
-        silicon = [line for line in own if line.row.kind is Kind.SILICON]
-        found.append(_result(family, Kind.SILICON, IN_SAMPLE, _errors(silicon, seen=True)))
+        own = [line for line in lines if line.row.family is family and line.row.scored]
+        silicon_lines = [line for line in own if line.row.kind is Kind.SILICON]
         held = [item.held for item in left if item.held.row.family is family]
-        found.append(_result(family, Kind.SILICON, LEFT_OUT, [_both(item) for item in held]))
-        for kind in SCORED:
-            others = [line for line in own if line.row.kind is kind]
-            found.append(
-                _result(
-                    family,
-                    kind,
-                    NEW if kind is Kind.SILICON else "nie in der Kalibrierung",
-                    _errors(others, seen=False),
-                )
-            )
+        found += [
+            _result(
+                family, Kind.SILICON, IN_SAMPLE, _errors(line for line in silicon_lines if _is_seen(line))
+            ),
+            _result(family, Kind.SILICON, LEFT_OUT, [_both(item) for item in held]),
+            _result(
+                family,
+                Kind.SILICON,
+                NEW,
+                _errors(line for line in silicon_lines if _case(line) not in judged),
+            ),
+        ]
+        for kind in (Kind.SIMULATOR, Kind.CLAIM):
+            found.append(_result(family, kind, NEVER, _errors(line for line in own if line.row.kind is kind)))
     return tuple(item for item in found if item)
 
 
-def _errors(lines: Sequence[Line], *, seen: bool) -> list[tuple[float, float | None]]:
+def _case(line: Line) -> Case | None:
+    return line.row.question.case if line.row.question else None
+
+
+def _is_seen(line: Line) -> bool:
+    return bool(line.prediction and line.prediction.seen)
+
+
+def _errors(lines: Iterable[Line]) -> list[tuple[float, float | None]]:
     found = []
     for line in lines:
         published, prediction = line.row.published_cycles, line.prediction
-        if prediction and published and prediction.seen is seen:
+        if prediction and published:
             curve = prediction.naive_cycles
             found.append((log(prediction.cycles / published), log(curve / published) if curve else None))
     return found
@@ -226,8 +238,8 @@ def _guesses(lines: Sequence[Line], left: Sequence[Covered]) -> dict[str, verdic
     found = {}
     for line in lines:
         name, prediction, question = line.row.entry.id, line.prediction, line.row.question
-        if prediction and not prediction.seen:
-            found[name] = verdicts.Guess(prediction.cycles, prediction.trust.factor)
-        elif question and question.case in without:
+        if question and question.case in without:
             found[name] = without[question.case]
+        elif prediction:
+            found[name] = verdicts.Guess(prediction.cycles, prediction.trust.factor)
     return found

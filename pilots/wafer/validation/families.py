@@ -49,6 +49,9 @@ DECLARED: Final[dict[Family, Declared]] = {
     Family.TRAINING: Declared("Training", "ein Optimierungsschritt; auch Auswertung ohne Rückwärtsschritt"),
 }
 
+# The constants are fitted on these. Collectives and training have none of their own; their entries only test.
+FITTED: Final = (Family.GEMM, Family.GEMV, Family.STENCIL, Family.DECODE, Family.PREFILL)
+
 # Silicon differs by up to 2x from run to run for tiny programs (entry fab.noise): listed below both limits, not scored.
 NOISE_MAX_PES: Final = 100
 NOISE_MAX_CYCLES: Final = 5_000

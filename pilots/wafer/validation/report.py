@@ -12,6 +12,7 @@ from pilots.wafer.validation.intervals import Coverage, by_family, coverage
 from pilots.wafer.validation.plot import Point, scatter
 from pilots.wafer.validation.statistics import Figures, figures
 from pilots.wafer.validation.words import amount, percent, signed_percent, table, times
+from pilots.wafer.workloads import Family
 
 PLOT_NAME: Final = "wafer.svg"
 
@@ -111,9 +112,14 @@ def _coverage(found: Assessment) -> list[str]:
         + ".",
         "",
         *table(heads, rows),
+        f"Angepasst werden die Konstanten an {_names(families.FITTED)}; die übrigen Familien prüfen nur. "
         f"Dazu {len(other)} Einträge ohne Familie, alle abgelehnt, und {gpus} GPU-Zeilen, die allein den Urteilen dienen.",
         "",
     ]
+
+
+def _names(chosen: Sequence[Family]) -> str:
+    return ", ".join(DECLARED[family].name_de for family in chosen)
 
 
 def _errors(found: Assessment) -> list[str]:

@@ -11,7 +11,7 @@ from pilots.wafer.errors import WaferError
 from pilots.wafer.reading.inputs import Question, Refused
 from pilots.wafer.reading.quantities import to_cycles
 from pilots.wafer.reference import Entry, Reference, question_of
-from pilots.wafer.validation.families import SCORED, Kind, group_of, is_noise, kind_of, system_of
+from pilots.wafer.validation.families import FITTED, SCORED, Kind, group_of, is_noise, kind_of, system_of
 from pilots.wafer.validation.model import Model
 from pilots.wafer.workloads import Family
 
@@ -45,9 +45,14 @@ def rows_of(reference: Reference, model: Model) -> tuple[Row, ...]:
     return tuple(_row(entry, model) for entry in reference.entries)
 
 
-def fitted(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Return the rows the constants are fitted on: everything scored on silicon."""
+def silicon(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Return the rows that count for the headline: everything scored on silicon, fitted or not."""
     return tuple(row for row in rows if row.scored and row.kind is Kind.SILICON)
+
+
+def fitted(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Return the rows the constants are fitted on: what is scored on silicon, in the families declared for it."""
+    return tuple(row for row in silicon(rows) if row.family in FITTED)
 
 
 def is_listed_noise(row: Row) -> bool:

@@ -11,7 +11,7 @@ from pilots.wafer import fitting
 from pilots.wafer.errors import WaferError
 from pilots.wafer.validation import naive
 from pilots.wafer.validation.model import Model
-from pilots.wafer.validation.rows import Row
+from pilots.wafer.validation.rows import Row, fitted
 from pilots.wafer.workloads import Family
 
 
@@ -72,14 +72,15 @@ def by_system(row: Row) -> str:
 def leave_out(
     rows: Sequence[Row], part_of: Callable[[Row], str], model: Model, *, naive_in_family: bool
 ) -> tuple[Held, ...]:
-    """Return a prediction of every row by a fit on all rows of the other parts, in the order of `rows`.
+    """Return a prediction of every row by a fit on all fitted rows of the other parts, in the order of `rows`.
 
+    The naive curve may use every other row, also those of families that are never fitted.
     naive_in_family: the naive curve is fitted on the rest of the row's family, else on all of the rest.
     """
     found: dict[int, Held] = {}
     for part in sorted({part_of(row) for row in rows}):
         rest = [row for row in rows if part_of(row) != part]
-        constants = model.fit(samples(rest))
+        constants = model.fit(samples(fitted(rest)))
         for index, row in enumerate(rows):
             if part_of(row) == part:
                 held = _held(row, part, rest, constants, model, naive_in_family=naive_in_family)

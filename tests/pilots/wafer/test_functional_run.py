@@ -12,13 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pilots.graph.evaluate import evaluate
 from pilots.graph.ir import DType, rounded
 from pilots.graph.twins import TWINS
 from pilots.wafer import functional
+from pilots.wafer.compiler import Request, compile_graph
 from pilots.wafer.errors import CheckpointError, RequestError, UnsupportedOps
 from pilots.wafer.functional import samples
-from pilots.wafer.program import Kernel, Program
+from pilots.wafer.lowering import PRODUCT_OPS
+from pilots.wafer.machine import WSE_2
+from pilots.wafer.program import PRODUCTS, Kernel, Program
 from qms.core import canonical
+from tests.pilots.graph.samples import SAMPLES, single
+from tests.pilots.graph.samples import numbers as graph_numbers
 from tests.pilots.wafer.hand_built import call, numbers, perceptron, program
 
 WIDTHS = (7, 11, 5)
@@ -69,6 +75,24 @@ def test_counts_are_exact_and_per_call() -> None:
     functional.execute(functional.load(made, weights), {"x": numbers("x", 5, 7)}, listener=counter)
     assert counter.by_call == {0: 5 * 7 * 11, 1: 0, 2: 5 * 11 * 5, 3: 0}
     assert run(150).multiply_adds == counter.total * 30
+
+
+@pytest.mark.parametrize("op", sorted(SAMPLES))
+def test_every_operation_runs_as_the_compiler_places_it(op: str) -> None:
+    graph = single(op, *SAMPLES[op])
+    given = graph_numbers(graph)
+    (twin,) = evaluate(graph, given).values()
+    kernels = (
+        [(kernel,) for kernel in PRODUCTS if kernel is not Kernel.STREAMED]
+        if op in PRODUCT_OPS
+        else [PRODUCTS]
+    )
+    for allowed in kernels:
+        for grid in (1, 3, 8):
+            made = compile_graph(graph, WSE_2, Request(batch=1, grid=grid, kernels=allowed))
+            outputs = functional.run(made, {}, given).outputs.astype(np.float64)
+            bound = 1e-5 if op != "cast" else 1e-2
+            assert np.max(np.abs(outputs - twin)) <= bound * np.max(np.abs(twin))
 
 
 class Stop(Exception):
@@ -267,6 +291,8 @@ SCRIPT = """
 import sys
 from pilots.wafer import functional
 from qms.core import canonical
+from tests.pilots.graph.samples import SAMPLES, single
+from tests.pilots.graph.samples import numbers as graph_numbers
 from tests.pilots.wafer.hand_built import numbers, perceptron
 made, weights = perceptron(7, 11, 5)
 outputs = functional.run(made, weights, numbers("x", 150, 7)).outputs

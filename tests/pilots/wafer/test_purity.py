@@ -10,7 +10,8 @@ import pytest
 import pilots.replay
 
 ROOT = Path(pilots.replay.__file__).parents[1]
-EMULATED = ["pilots/wafer/numerics.py", "pilots/wafer/functional.py"]
+WAFER = ROOT / "pilots" / "wafer"
+EMULATED = sorted([*WAFER.glob("numerics*.py"), *WAFER.glob("handlers/*.py"), *WAFER.glob("functional/*.py")])
 FORBIDDEN = {
     "dot",
     "matmul",
@@ -27,9 +28,9 @@ FORBIDDEN = {
 }
 
 
-@pytest.mark.parametrize("path", EMULATED)
-def test_emulated_numerics_use_neither_blas_nor_libm(path: str) -> None:
-    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+@pytest.mark.parametrize("path", EMULATED, ids=lambda path: path.stem)
+def test_emulated_numerics_use_neither_blas_nor_libm(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     used = {
         node.attr
         for node in ast.walk(tree)
@@ -43,6 +44,7 @@ def test_pure_packages_load_without_django() -> None:
     code = (
         "import sys, pilots.replay, pilots.baseline.measure, pilots.baseline.importers, pilots.baseline.facts;"
         "import pilots.wafer.facts, pilots.wafer.listing, pilots.wafer.calibrate, pilots.graph.fingerprint;"
+        "import pilots.wafer.__main__, pilots.wafer.serving, pilots.wafer.claims, pilots.graph.evaluate;"
         "print([n for n in sys.modules if n.split('.')[0] in {'django', 'celery', 'guardian'}],"
         "sorted(n for n in sys.modules if n.startswith('qms')))"
     )

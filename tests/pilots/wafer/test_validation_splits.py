@@ -235,3 +235,12 @@ def test_plot_names_points_and_escapes_them():
     assert "a&lt;b&gt;: Emulator" in text
     assert "c: naive Kurve" in text
     assert text.endswith("</svg>\n")
+
+
+def test_an_unfitted_family_is_held_out_by_every_fit_and_counts_in_the_results():
+    train = entry(id="t", workload="GPT-3 111M train", unit="samples/s", params={}, value=100.0)
+    reference = reference_of(*FILE, train)
+    found = assess(reference, reference, RECORD, SMALL)
+    assert {item.sample for item in found.results if item.family is Family.TRAINING} == {LEFT_OUT}
+    assert "t" in {item.held.row.entry.id for item in found.held}
+    assert "TRAINING" in found.by_family.parts
