@@ -138,6 +138,10 @@ class Route:
     rect: Rect
     waits_for: tuple[int, ...] = ()
 
+    def to_json(self) -> list[Any]:
+        """Return the canonical form."""
+        return [self.color, self.purpose, self.towards, self.rect.to_json(), list(self.waits_for)]
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -177,7 +181,7 @@ class Call:
             "attrs": [
                 [name, list(value) if isinstance(value, tuple) else value] for name, value in self.attrs
             ],
-            "colors": [[route.color, route.purpose, route.towards] for route in self.routes],
+            "colors": [route.to_json() for route in self.routes],
         }
 
 

@@ -12,6 +12,8 @@ from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
+from pilots import catalog
+from pilots.views_emulator import map_token
 from qms.approvals.choices import Meaning
 from qms.core import clock
 from qms.gates import services as gates
@@ -174,6 +176,22 @@ def _platform(world: World) -> dict[str, Any]:
 
 def _account_form(world: World) -> dict[str, Any]:
     return {"username": "neu", "password": PASSWORD, "password_repeat": PASSWORD}
+
+
+TINY_MODEL: Final = (
+    '{"model_type": "llama", "hidden_size": 64, "intermediate_size": 64, "num_hidden_layers": 1,'
+    ' "num_attention_heads": 1, "vocab_size": 64, "max_position_embeddings": 64, "torch_dtype": "float16"}'
+)
+
+
+def _asked(world: World) -> dict[str, Any]:
+    question = {"machine": "wse-2", "mode": "RESIDENT", "context": "16", "batch": "1", "systems": "1"}
+    return question | {"config": TINY_MODEL}
+
+
+def _asked_map(world: World) -> str:
+    config = catalog.read_config(TINY_MODEL)
+    return f"frage={map_token(catalog.Asked(config, 'wse-2', 16, 1, 1, 'RESIDENT'))}"
 
 
 X, V = frozenset("X"), frozenset("V")
@@ -402,6 +420,8 @@ ROWS: Final[tuple[Row, ...]] = (
         post=Act("P36", data=lambda world: {"reason": "da"}, **P36_ACT),
     ),
     Row("people_profile", LOGIN),
+    Row("emulator", LOGIN, post=Act(data=_asked, status=200, json=200), note="an answer stores nothing"),
+    Row("emulator_map", LOGIN, query=_asked_map),
     Row("pilot_baseline", WORKLOAD, _workload("frei"), _nothing, post=Act("P12", "run")),
     Row("pilot_target", WORKLOAD, _workload("frei"), _nothing, post=Act("P13", "run", _platform)),
     Row("run", WORKLOAD, _extra("target"), _nothing),

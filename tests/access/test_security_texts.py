@@ -66,6 +66,7 @@ def test_hostile_title_stays_text_on_every_page(world: World, actor: str):
             "evidence_file",
             "audit_export_file",
             "run_map",
+            "emulator_map",
         }:
             continue
         body = (

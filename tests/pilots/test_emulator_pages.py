@@ -66,7 +66,9 @@ def text_of(config: Any) -> str:
 def ask(world: World, config: Any = SMALL, *, status: int = 200, **changes: Any) -> str:
     """Return the page as read after a question; nothing of it is stored."""
     with nothing_stored():
-        answer = world.browser("wo01").post(reverse("emulator"), ASKED | {"config": text_of(config)} | changes)
+        answer = world.browser("wo01").post(
+            reverse("emulator"), ASKED | {"config": text_of(config)} | changes
+        )
     assert answer.status_code == status
     return html.unescape(answer.content.decode().replace("\u00ad", ""))
 
@@ -131,10 +133,14 @@ def test_every_figure_has_its_axes_interval_and_state(world: World) -> None:
 
 def test_causes_add_up_to_the_step_and_stand_in_the_table(world: World) -> None:
     page = ask(world)
-    found = catalog.answer(catalog.Asked(catalog.read_config(text_of(SMALL)), "wse-2", 4096, 1, 1, "RESIDENT"))
+    found = catalog.answer(
+        catalog.Asked(catalog.read_config(text_of(SMALL)), "wse-2", 4096, 1, 1, "RESIDENT")
+    )
     causes = catalog.causes(found)
     step = catalog.figures(found)["step"].metric
-    assert float(sum(item.metric.value for item in causes.values())) == pytest.approx(float(step.value), rel=1e-3)
+    assert float(sum(item.metric.value for item in causes.values())) == pytest.approx(
+        float(step.value), rel=1e-3
+    )
     assert 'id="ursachen-wide-t"' in page
     for name in ("Rechnen", "Netz auf dem Wafer", "Start der Kernel"):
         assert page.count(name) >= 3  # two drawings and the table
@@ -226,7 +232,9 @@ def test_machines_get_every_figure_as_json(world: World) -> None:
 def test_the_english_page(world: World) -> None:
     browser = world.browser("wo01")
     browser.post("/sprache/", {"language": "en-gb", "next": "/"})
-    page = html.unescape(browser.post(reverse("emulator"), ASKED | {"config": text_of(SMALL)}).content.decode())
+    page = html.unescape(
+        browser.post(reverse("emulator"), ASKED | {"config": text_of(SMALL)}).content.decode()
+    )
     assert "What would a wafer do for your model?" in page
     assert "tokens/s" in page
     assert "Where the time goes" in page
@@ -241,12 +249,20 @@ def test_the_english_page(world: World) -> None:
     ("config", "changes", "sentence"),
     [
         (LLAMA_70B, {}, r"Das Modell passt nicht auf die Maschine: .* es fehlen [\d.]+ ?\S* Byte"),
-        (SMALL | {"model_type": "bert", "architectures": []}, {}, "Die Modellart „bert“ in model_type ist nicht bekannt"),
+        (
+            SMALL | {"model_type": "bert", "architectures": []},
+            {},
+            "Die Modellart „bert“ in model_type ist nicht bekannt",
+        ),
         (SMALL | {"num_hidden_layers": 257}, {}, "bis zu 256 Schichten; die Konfiguration nennt 257"),
         (SMALL | {"num_hidden_layers": 10**9}, {}, "muss eine ganze Zahl von 1 bis 1024 sein"),
         (SMALL | {"hidden_size": -1}, {}, "muss eine ganze Zahl"),
         (SMALL, {"context": "131073"}, "Der Kontext muss zwischen 1 und 131072 liegen"),
-        (SMALL, {"batch": "4097", "context": "1"}, "Die Zahl der Anfragen zugleich muss zwischen 1 und 4096 liegen"),
+        (
+            SMALL,
+            {"batch": "4097", "context": "1"},
+            "Die Zahl der Anfragen zugleich muss zwischen 1 und 4096 liegen",
+        ),
         (SMALL, {"systems": "17"}, "Die Zahl der Systeme muss zwischen 1 und 16 liegen"),
         (SMALL, {"context": "131072", "batch": "33"}, "Token nicht übersteigen"),
         ("", {}, "Bitte fügen Sie die config.json ein"),
@@ -353,13 +369,24 @@ def test_the_map_answers_only_questions_of_the_page(world: World) -> None:
     good = token()
     assert browser.get(url, {"frage": good}).status_code == 200
     foreign = signing.dumps({"config": "{}"}, salt="another")
-    for wrong in (good[:-1], good + "x", foreign, "", "\0", "x" * 10_000, token(machine_id="wse-9"), token(config="{}")):
+    for wrong in (
+        good[:-1],
+        good + "x",
+        foreign,
+        "",
+        "\0",
+        "x" * 10_000,
+        token(machine_id="wse-9"),
+        token(config="{}"),
+    ):
         assert browser.get(url, {"frage": wrong}).status_code == 404
 
 
 def test_views_of_the_map_differ(world: World) -> None:
     browser, url, good = world.browser("wo01"), reverse("emulator_map"), token()
-    pictures = [browser.get(url, {"frage": good, "ansicht": view}).content for view in ("mittel", "ausfaelle")]
+    pictures = [
+        browser.get(url, {"frage": good, "ansicht": view}).content for view in ("mittel", "ausfaelle")
+    ]
     assert pictures[0] != pictures[1]
     unknown = browser.get(url, {"frage": good, "ansicht": "<x>"}).content
     assert unknown == browser.get(url, {"frage": good, "ansicht": "maximum"}).content

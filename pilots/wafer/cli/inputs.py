@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from pilots.graph.model_config import ModelConfig, parse_config
-from pilots.wafer import machine_file
+from pilots.wafer import defect_file, defects, machine_file
 from pilots.wafer.errors import RequestError
 from pilots.wafer.estimate import Question
 from pilots.wafer.machine import MACHINES, Machine, find
 from pilots.wafer.program import Mode
 
 MAX_FILE_BYTES: Final = 2**24
+USUAL_CONTEXT: Final = 4096
 MODES: Final = {"resident": Mode.RESIDENT, "weight-streaming": Mode.WEIGHT_STREAMING}
 
 
@@ -24,6 +25,9 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
     known = ", ".join(MACHINES)
     parser.add_argument("--machine", default="wse-2", help=f"{known}, oder eine Maschinendatei (JSON)")
     parser.add_argument("--clock", default="", help="Taktprofil der Maschine, etwa sdk oder research")
+    parser.add_argument(
+        "--defects", default="", help="Ausfallkarte (JSON): gerechnet wird auf dem, was heil bleibt"
+    )
 
 
 def add_question(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +35,12 @@ def add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", required=True, help="config.json des Modells (Hugging Face)")
     add_machine(parser)
     parser.add_argument("--mode", choices=sorted(MODES), default="resident")
-    parser.add_argument("--context", type=int, default=4096, help="Token je Anfrage")
+    parser.add_argument(
+        "--context",
+        type=int,
+        default=0,
+        help="Token je Anfrage; ohne Angabe 4096, höchstens was das Modell kann",
+    )
     parser.add_argument("--batch", type=int, default=1, help="Anfragen zugleich")
     parser.add_argument("--systems", type=int, default=1, help="Zahl der Systeme, 1 bis 16")
 
@@ -41,16 +50,22 @@ def model(arguments: argparse.Namespace) -> ModelConfig:
     return parse_config(read_text(arguments.config))
 
 
-def question(arguments: argparse.Namespace) -> Question:
-    """Return what is asked."""
-    return Question(arguments.context, arguments.batch, arguments.systems, MODES[arguments.mode])
+def question(arguments: argparse.Namespace, config: ModelConfig) -> Question:
+    """Return what is asked of a model."""
+    usual = min(USUAL_CONTEXT, config.max_context or USUAL_CONTEXT)
+    context = arguments.context or usual
+    return Question(context, arguments.batch, arguments.systems, MODES[arguments.mode])
 
 
 def machine(arguments: argparse.Namespace) -> Machine:
-    """Return a known machine or the one a file describes, at the clock asked for."""
+    """Return a known machine or the one a file describes, at the clock asked for, less what a map calls defect."""
     name = arguments.machine
-    found = MACHINES[name] if name in MACHINES else machine_file.load(read_text(name))
-    return found.with_clock(arguments.clock) if arguments.clock else found
+    found = machine_file.load(read_text(name)) if Path(name).suffix == ".json" else find(name)
+    if arguments.clock:
+        found = found.with_clock(arguments.clock)
+    if arguments.defects:
+        found = defects.usable(found, defect_file.load(read_text(arguments.defects), found)).machine
+    return found
 
 
 def read_text(name: str) -> str:

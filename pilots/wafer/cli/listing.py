@@ -22,7 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     machine = inputs.machine(arguments)
-    found = estimate(inputs.model(arguments), machine, inputs.question(arguments))
+    config = inputs.model(arguments)
+    found = estimate(config, machine, inputs.question(arguments, config))
     phase = found.decode if arguments.phase == "decode" else found.prefill
     if phase is None:
         raise RequestError("prefill does not fit", message_de=found.prefill_refusal_de)

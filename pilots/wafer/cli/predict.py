@@ -27,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def execute(arguments: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     machine = inputs.machine(arguments)
-    found = estimate(inputs.model(arguments), machine, inputs.question(arguments))
+    config = inputs.model(arguments)
+    found = estimate(config, machine, inputs.question(arguments, config))
     if arguments.map:
         memory, _ = pe_maps(found.decode.program, machine)
         share = memory * (100.0 / machine.sram_bytes_per_pe.value)

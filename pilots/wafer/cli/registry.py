@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final, Protocol
 
-from pilots.wafer.cli import listing, predict, run, validate
+from pilots.wafer.cli import claims, listing, predict, run, validate
 
 
 class Command(Protocol):
@@ -27,4 +27,5 @@ COMMANDS: Final[dict[str, Command]] = {
     "run": run,
     "validate": validate,
     "listing": listing,
+    "claims": claims,
 }

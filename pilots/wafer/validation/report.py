@@ -112,8 +112,10 @@ def _coverage(found: Assessment) -> list[str]:
         + ".",
         "",
         *table(heads, rows),
-        f"Angepasst werden die Konstanten an {_names(families.FITTED)}; die übrigen Familien prüfen nur. "
-        f"Dazu {len(other)} Einträge ohne Familie, alle abgelehnt, und {gpus} GPU-Zeilen, die allein den Urteilen dienen.",
+        (
+            f"Angepasst werden die Konstanten an {_names(families.FITTED)}; die übrigen Familien prüfen nur. "
+            f"Dazu {len(other)} Einträge ohne Familie, alle abgelehnt, und {gpus} GPU-Zeilen, die allein den Urteilen dienen."
+        ),
         "",
     ]
 
