@@ -139,7 +139,7 @@ class EmulatorForm(forms.Form):
             "batch": 1,
             "systems": 1,
         }
-        self.initial = proposals | self.initial
+        self.initial = {**proposals, **self.initial}
         for name in proposals:
             self.fields[name].proposed = not self.is_bound  # type: ignore[attr-defined]  # read by the field template
         for name in ("config", "file"):
@@ -192,6 +192,5 @@ class EmulatorForm(forms.Form):
                 "file", _("Die Datei enthält Nullzeichen. Bitte wählen Sie die config.json des Modells.")
             )
             return ""
-        self.data = self.data.copy()
-        self.data["config"] = text
+        self.data = {name: self.data[name] for name in self.data} | {"config": text}
         return text

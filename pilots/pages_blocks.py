@@ -145,7 +145,7 @@ def largest_cause(found: dict[str, Metric]) -> str:
 def ways_table(ways: tuple[catalog.Way, ...]) -> dict[str, Any]:
     """Return the table of latencies between elements."""
     columns = [(_("Weg"), False), (_("Sprünge"), True), (_("Takte"), True), (_("Zeit"), True)]
-    rows = [
+    rows: list[list[dict[str, Any]]] = [
         [
             {"text": str(WAYS[way.key]), "small": way.note_de},
             {"text": formats.number(way.hops, 0)},

@@ -19,7 +19,8 @@ from qms.core.values import Metric
 FIGURES: Final[dict[str, Promise]] = {
     "tokens": lazy("Token je Sekunde"),
     "tokens_each": lazy("Token je Sekunde und Anfrage"),
-    "first_token": lazy("Zeit bis zum ersten Token"),
+    "first_token": lazy("Zeit bis zum ersten Token, eine Eingabe"),
+    "prompt": lazy("Token der Eingabe je Sekunde"),
     "step": lazy("Zeit je Schritt"),
     "energy": lazy("Energie je Token"),
 }
@@ -44,6 +45,7 @@ def answer(found: catalog.Estimate, *, view: View, map_url: str, page_url: str) 
         "state": blocks.state_of(catalog.state_of(found.decode)),
         "figures": _figures(found),
         "worth": _worth(found),
+        "prompt_refused": found.prefill_refusal_de,
         "causes": _causes(found),
         "memory": _memory(found),
         "limits": _limits(found),
@@ -173,7 +175,8 @@ def _size(metric: Metric) -> str:
 
 
 def _limits(found: catalog.Estimate) -> dict[str, Any]:
-    phases = ((_("Antwort"), found.decode), (_("Eingabe"), found.prefill))
+    phases = [(_("Antwort"), found.decode)]
+    phases += [(_("Eingabe"), found.prefill)] if found.prefill else []
     checks = [item.to_json() | {"phase": label} for label, phase in phases for item in phase.checks]
     return blocks.limits_table(checks, catalog.EMULATED, catalog.FROM_MACHINE)
 

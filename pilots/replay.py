@@ -6,15 +6,20 @@ An equal digest proves the computation, not reality (EM-14).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, Final
 
 from pilots.graph.errors import GraphError
 from pilots.graph.mlp import mlp_from_text
-from pilots.wafer import emulator
+from pilots.graph.model_config import from_canonical
+from pilots.wafer import emulator, serving
 from pilots.wafer.errors import WaferError
 from pilots.wafer.machine import Machine, UnknownMachine, find
 from pilots.wafer.program import Kernel
+
+Progress = Callable[[int, int], None]
+Cancel = Callable[[], None]
+Manifest = dict[str, Any]
 
 
 class ReplayRefused(ValueError):
@@ -36,40 +41,21 @@ class ReplayVerdict:
 
 
 def replay(
-    manifest: dict[str, Any],
-    *,
-    on_progress: Callable[[int, int], None] | None = None,
-    check_cancelled: Callable[[], None] | None = None,
+    manifest: Manifest, *, on_progress: Progress | None = None, check_cancelled: Cancel | None = None
 ) -> ReplayVerdict:
-    """Rebuild the graph from the manifest, emulate it again and compare; raises ReplayRefused.
+    """Rebuild model and inputs from the manifest, emulate again and compare; raises ReplayRefused.
 
-    on_progress gets (samples done, all); whatever check_cancelled raises passes through if it is no ValueError.
+    on_progress gets (samples or tokens done, all); whatever check_cancelled raises passes through if it is no ValueError.
     """
     try:
-        model, inputs = manifest["model"], manifest["inputs"]
-        if manifest["format"] != "wafer-manifest-2" or model["kind"] != "mlp":
+        kind = (_typed(manifest["format"], str), _typed(manifest["model"]["kind"], str))
+        if kind not in _AGAIN:
             raise ReplayRefused(
-                f"format {manifest['format']!r} of {model['kind']!r}",
+                f"format {kind[0]!r} of {kind[1]!r}",
                 message_de="Das Laufmanifest hat ein unbekanntes Format.",
             )
-        graph, weights = mlp_from_text(
-            _typed(model["text"], str),
-            activation=_typed(model["activation"], str),
-            dtype=_typed(model["dtype"], str),
-            seed=_typed(model["seed"], int),
-            output_activation=_typed(model["output_activation"], str),
-        )
-        result = emulator.run(
-            graph,
-            weights,
-            inputs_seed=_typed(inputs["seed"], int),
-            batch=_typed(inputs["batch"], int),
-            machine=_machine(manifest["machine"]["id"]),
-            kernels=tuple(item for item in Kernel if item.value in manifest["kernels"]),
-            on_progress=on_progress,
-            check_cancelled=check_cancelled,
-        )
-        expected = _typed(manifest["result_digest"], str)
+        again = _AGAIN[kind](manifest, on_progress, check_cancelled)
+        expected, actual = _typed(manifest["result_digest"], str), again["result_digest"]
     except (KeyError, TypeError, ValueError, WaferError) as error:
         if isinstance(error, ReplayRefused):
             raise
@@ -78,10 +64,48 @@ def replay(
             f"manifest cannot be run: {error!r}",
             message_de=f"Das Laufmanifest lässt sich nicht nachrechnen. {reason}".strip(),
         ) from error
-    differs = tuple(sorted(key for key in result.manifest if manifest.get(key) != result.manifest[key]))
-    return ReplayVerdict(
-        not differs and expected == result.result_digest, expected, result.result_digest, differs
+    differs = tuple(sorted(key for key in again if manifest.get(key) != again[key]))
+    return ReplayVerdict(not differs and expected == actual, expected, actual, differs)
+
+
+def _samples(manifest: Manifest, on_progress: Progress | None, check_cancelled: Cancel | None) -> Manifest:
+    """Return the manifest of running seeded samples through a perceptron again."""
+    model, inputs = manifest["model"], manifest["inputs"]
+    graph, weights = mlp_from_text(
+        _typed(model["text"], str),
+        activation=_typed(model["activation"], str),
+        dtype=_typed(model["dtype"], str),
+        seed=_typed(model["seed"], int),
+        output_activation=_typed(model["output_activation"], str),
     )
+    return emulator.run(
+        graph,
+        weights,
+        inputs_seed=_typed(inputs["seed"], int),
+        batch=_typed(inputs["batch"], int),
+        machine=_machine(manifest["machine"]["id"]),
+        kernels=tuple(item for item in Kernel if item.value in manifest["kernels"]),
+        on_progress=on_progress,
+        check_cancelled=check_cancelled,
+    ).manifest
+
+
+def _generation(manifest: Manifest, on_progress: Progress | None, check_cancelled: Cancel | None) -> Manifest:
+    """Return the manifest of generating the tokens of a small decoder again."""
+    plan = {item.name: _typed(manifest["plan"][item.name], int) for item in fields(serving.Plan)}
+    return serving.generate(
+        from_canonical(_typed(manifest["model"]["config"], str)),
+        _machine(manifest["machine"]["id"]),
+        serving.Plan(**plan),
+        on_progress=on_progress,
+        check_cancelled=check_cancelled,
+    ).manifest
+
+
+_AGAIN: Final[dict[tuple[str, str], Callable[[Manifest, Progress | None, Cancel | None], Manifest]]] = {
+    ("wafer-manifest-2", "mlp"): _samples,
+    (serving.MANIFEST_FORMAT, "decoder"): _generation,
+}
 
 
 def _typed(value: Any, kind: type[Any]) -> Any:

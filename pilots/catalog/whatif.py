@@ -131,24 +131,29 @@ def state_of(phase: Phase) -> State:
 
 
 def figures(found: Estimate) -> dict[str, Figure]:
-    """Return the figures people ask for first, by key."""
-    decode, prefill = found.decode, found.prefill
-    state, whole = state_of(decode), _with_host(state_of(prefill))
-    first = prefill.prediction.request_seconds.times(1e3)
-    return {
-        "tokens": emulated("throughput_tokens_s", decode.tokens_per_second, Unit.TOKENS_PER_SECOND, state),
-        "tokens_each": emulated(
-            "throughput_tokens_s_each", decode.tokens_per_second_per_sequence, Unit.TOKENS_PER_SECOND, state
-        ),
+    """Return the figures people ask for first, by key; those of the prompt only if it fits."""
+    decode, state = found.decode, state_of(found.decode)
+    per_second, each = decode.tokens_per_second, decode.tokens_per_second_per_sequence
+    rate = Unit.TOKENS_PER_SECOND
+    shown = {
+        "tokens": emulated("throughput_tokens_s", per_second, rate, state),
+        "tokens_each": emulated("throughput_tokens_s_each", each, rate, state),
         "step": emulated("step_ms", decode.step_seconds.times(1e3), Unit.MILLISECONDS, state),
-        "first_token": emulated("ttft_ms", first, Unit.MILLISECONDS, whole),
-        "energy": emulated(
-            "energy_joules_per_token",
-            decode.joules_per_token,
-            Unit.JOULES,
-            _with_host(state),
-            note=ENERGY_NOTE,
-        ),
+    }
+    energy = emulated(
+        "energy_joules_per_token", decode.joules_per_token, Unit.JOULES, _with_host(state), note=ENERGY_NOTE
+    )
+    return shown | _prompt(found.prefill) | {"energy": energy}
+
+
+def _prompt(phase: Phase | None) -> dict[str, Figure]:
+    if phase is None:
+        return {}
+    state = state_of(phase)
+    first, per_second = phase.prediction.request_seconds.times(1e3), phase.tokens_per_second
+    return {
+        "first_token": emulated("ttft_ms", first, Unit.MILLISECONDS, _with_host(state)),
+        "prompt": emulated("prompt_tokens_s", per_second, Unit.TOKENS_PER_SECOND, state),
     }
 
 

@@ -7,7 +7,7 @@ model is larger than one region, its calls continue on the next, in the order of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,13 +21,15 @@ from pilots.wafer.legality import verify
 from pilots.wafer.lowering import Work, element_type, lower, unsupported
 from pilots.wafer.machine import Machine
 from pilots.wafer.memory import Need, peak_bytes
-from pilots.wafer.placement import ANY_PRODUCT, Placed, Placer
+from pilots.wafer.placement import ANY_PRODUCT, Placed, Placer, side_doubt
 from pilots.wafer.program import Call, Kernel, Mode, Program, Rect, Region, Resident
 from pilots.wafer.routes import routes_of
 
 MICRO_BATCHES: Final = (4, 8, 16, 32, 64)
 MAX_BATCH: Final = 4096
 MAX_SYSTEMS: Final = 16
+# What a single call may take of an element: less for calls, even slower ones, leaves more for weights.
+SHARES: Final = (1, 2, 4, 8, 16)
 ALL_KERNELS: Final = ANY_PRODUCT
 SIDES: Final = (
     *(
@@ -88,19 +90,19 @@ def compile_graph(
     if missing or not graph.nodes:
         raise UnsupportedOps(missing or (("graph without operations", "graph"),))
     setting = Setting(machine, element_type(graph), constants or calibrated(), request.mode)
-    placer = Placer(setting, request.kernels, machine.data_bytes_per_pe)
-    plans = sorted(_plans(graph, machine, request, placer), key=lambda item: (item.cycles, item.rect.pes))
+    placers = [Placer(setting, request.kernels, machine.data_bytes_per_pe // share) for share in SHARES]
+    plans = sorted(_plans(graph, machine, request, placers), key=lambda item: (item.cycles, item.rect.pes))
     shortfalls: list[DoesNotFit] = []
     for plan in plans:
         try:
-            program = _build(graph, machine, request, placer, plan)
+            program = _build(graph, machine, request, plan)
         except DoesNotFit as error:
             shortfalls.append(error)
             continue
         if request.capacity:
             verify(program, machine)
         return program
-    shortfalls = shortfalls or list(_too_large_alone(graph, machine, request, placer))
+    shortfalls = shortfalls or list(_too_large_alone(graph, machine, request, placers[0]))
     if not shortfalls:
         sentence = "Keiner der erlaubten Kernel kann dieses Modell auf dieser Region berechnen; bitte erlauben Sie weitere."
         raise RequestError("no allowed kernel", message_de=sentence)
@@ -129,23 +131,29 @@ def _check(request: Request, machine: Machine) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A region and a micro-batch, and what a request takes on it."""
+    """A region and a micro-batch, and what a request takes on it, raised where nobody measured."""
 
     rect: Rect
     micro_batch: int
     works: tuple[Work, ...]
+    placer: Placer
     cycles: float
 
 
-def _plans(graph: Graph, machine: Machine, request: Request, placer: Placer) -> Iterator[_Plan]:
+def _plans(graph: Graph, machine: Machine, request: Request, placers: Sequence[Placer]) -> Iterator[_Plan]:
     for micro_batch in _micro_batches(graph, request.batch):
         works = lower(graph, batch=micro_batch)
         counts = Counter(works)
         for rect in _rects(machine, request):
-            placed = [(placer.place(work, rect), count) for work, count in counts.items()]
-            if all(found for found, _ in placed):
-                cycles = sum(found.cycles * count for found, count in placed if found)
-                yield _Plan(rect, micro_batch, works, cycles * -(-request.batch // micro_batch))
+            seen: list[list[Placed]] = []
+            for placer in placers:
+                found = [item for item in (placer.place(work, rect) for work in counts) if item]
+                if len(found) < len(counts) or found in seen:
+                    continue
+                seen.append(found)
+                cycles = sum(item.cycles * count for item, count in zip(found, counts.values(), strict=True))
+                cycles *= side_doubt(item.call for item in found)
+                yield _Plan(rect, micro_batch, works, placer, cycles * -(-request.batch // micro_batch))
 
 
 def _too_large_alone(
@@ -185,10 +193,11 @@ def _rects(machine: Machine, request: Request) -> Iterator[Rect]:
         yield Rect(0, 0, width, height)
 
 
-def _build(graph: Graph, machine: Machine, request: Request, placer: Placer, plan: _Plan) -> Program:
-    placed = [placer.place(work, plan.rect) for work in plan.works]
+def _build(graph: Graph, machine: Machine, request: Request, plan: _Plan) -> Program:
+    dtype = plan.placer.setting.dtype
+    placed = [plan.placer.place(work, plan.rect) for work in plan.works]
     found = [item for item in placed if item is not None]  # plans hold only placeable work
-    kept = kept_tensors(graph, plan.works, placer.setting.dtype, request.mode, plan.micro_batch)
+    kept = kept_tensors(graph, plan.works, dtype, request.mode, plan.micro_batch)
     fixed = machine.code_bytes_per_pe.value + machine.stack_bytes_per_pe.value
     room = machine.sram_bytes_per_pe.value - fixed - _peak(graph, found)
     assigned = assign(graph.nodes, kept, plan.rect, room)
@@ -200,7 +209,7 @@ def _build(graph: Graph, machine: Machine, request: Request, placer: Placer, pla
         machine_id=machine.id,
         machine_sha256=machine.sha256(),
         model_digest=model_digest(graph),
-        dtype=placer.setting.dtype,
+        dtype=dtype,
         mode=request.mode,
         micro_batch=plan.micro_batch,
         systems=regions[-1].system + 1,

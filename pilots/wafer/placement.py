@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 from typing import Final
@@ -35,7 +36,8 @@ def tile_of(kernel: Kernel, shape: tuple[int, ...], rect: Rect) -> tuple[int, ..
     if kernel is Kernel.STENCIL:
         return (_up(shape[0], width) * _up(shape[1], height), shape[2])
     rows, features = shape[0], shape[1]
-    return (_up(rows, height) if rows >= height else rows, _up(features, width))
+    split = rows >= height or rows > MAX_GEMV_ROWS
+    return (_up(rows, height) if split else rows, _up(features, width))
 
 
 def candidates(work: Work, rect: Rect, mode: Mode, allowed: tuple[Kernel, ...]) -> tuple[Kernel, ...]:
@@ -54,6 +56,12 @@ def candidates(work: Work, rect: Rect, mode: Mode, allowed: tuple[Kernel, ...]) 
     return tuple(found)
 
 
+# Kernels and bytes per number that published silicon runs measured; any other has to promise clearly less time.
+MEASURED: Final = ((Kernel.SUMMA, 4), (Kernel.MESH_GEMM, 2), (Kernel.GEMV, 2))
+DOUBT: Final = 1.25
+# Sides of the squares they were measured on; elsewhere a tenth less is not worth an extrapolation.
+MEASURED_SIDES: Final = {Kernel.SUMMA: (1, 750), Kernel.MESH_GEMM: (480, 720), Kernel.GEMV: (360, 660)}
+SIDE_DOUBT: Final = 1.1
 MAX_GEMV_ROWS: Final = 64  # beyond, a product by many samples is no matrix-vector product any more
 
 
@@ -105,9 +113,24 @@ class Placer:
             need = need_of(call, self.setting.dtype, self.setting.mode)
             found = Placed(call, cost(call, self.setting).cycles, need.output_bytes, need.scratch_bytes)
             fits = need.output_bytes + need.scratch_bytes <= self._limit_bytes
-            if fits and (best is None or found.cycles < best.cycles):
+            if fits and (best is None or self._doubted(found) < self._doubted(best)):
                 best = found
         return best
+
+    def _doubted(self, placed: Placed) -> float:
+        """Return the cycles of a call, raised for a product kernel nobody measured in this element type."""
+        kernel = placed.call.kernel
+        known = kernel not in PRODUCTS or (kernel, self.setting.dtype.item_bytes) in MEASURED
+        return placed.cycles if known else placed.cycles * DOUBT
+
+
+def side_doubt(calls: Iterable[Call]) -> float:
+    """Return by how much a region is judged slower because no product of its kind was measured at its size."""
+    for call in calls:
+        low, high = MEASURED_SIDES.get(call.kernel, (0, 0))
+        if call.kernel in PRODUCTS and not low <= call.rect.width <= high:
+            return SIDE_DOUBT
+    return 1.0
 
 
 def resident_bytes_of(shape: tuple[int, ...], rect: Rect, item_bytes: int) -> int:

@@ -72,11 +72,11 @@ SHAPES: Final[dict[Kernel, tuple[str, ...]]] = {
     Kernel.MOVE: ("rows", "width"),
 }
 PRODUCTS: Final = (
-    Kernel.SUMMA,
-    Kernel.CANNON,
-    Kernel.MESH_GEMM,
-    Kernel.STATIONARY,
     Kernel.GEMV,
+    Kernel.MESH_GEMM,
+    Kernel.SUMMA,
+    Kernel.STATIONARY,
+    Kernel.CANNON,
     Kernel.STREAMED,
 )
 SQUARE: Final = (Kernel.SUMMA, Kernel.CANNON, Kernel.MESH_GEMM)

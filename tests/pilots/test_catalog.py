@@ -100,7 +100,7 @@ def test_one_row_alone_is_no_comparison() -> None:
 
 
 def test_several_systems_are_always_extrapolated() -> None:
-    rows = catalog.over_systems(catalog.answer(asked(LLAMA_8B, batch=16, mode="WEIGHT_STREAMING")))
+    rows = catalog.over_systems(catalog.answer(asked(LLAMA_8B, batch=4)))
     assert [item.systems for item in rows] == [1, 2, 4, 8, 16]
     assert {item.step.state.code for item in rows[1:]} == {"EXTRAPOLIERT"}
     assert all("mehrere Systeme" in item.step.state.reason_de for item in rows[1:])

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -124,11 +125,26 @@ def test_what_every_result_says_stands_at_its_top(world: World) -> None:
 def test_every_figure_has_its_axes_interval_and_state(world: World) -> None:
     page = ask(world, batch="2")
     figures = re.findall(r'<li class="figure">.*?</li>', page, re.DOTALL)
-    assert len(figures) == 5
+    assert len(figures) == 6
     for figure in figures:
         assert "EMULIERT" in figure
         assert " bis " in figure
         assert "extrapoliert" in figure or "kalibriert" in figure
+
+
+def test_a_prompt_that_does_not_fit_is_said_and_the_answer_stays(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = catalog.answer
+
+    def without_prompt(asked: catalog.Asked) -> catalog.Estimate:
+        return replace(real(asked), prefill=None, prefill_refusal_de="Es fehlen 5 Byte.")
+
+    monkeypatch.setattr(catalog, "answer", without_prompt)
+    page = ask(world)
+    assert "Die Zeit bis zum ersten Token lässt sich nicht vorhersagen:" in page
+    assert "Es fehlen 5 Byte." in page
+    assert "Zeit bis zum ersten Token, eine Eingabe" not in page
 
 
 def test_causes_add_up_to_the_step_and_stand_in_the_table(world: World) -> None:
