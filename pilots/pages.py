@@ -124,8 +124,9 @@ def map_of(run: Run, view: View) -> dict[str, Any] | None:
         return None
     url = reverse("run_map", args=[run.pk])
     views = [item | {"url": f"?ansicht={item['value']}#karte"} for item in blocks.map_views(view)]
-    shares = catalog.sram_map(run.platform.key, run.parameters)
-    return blocks.wafer_map(shares, url=f"{url}?ansicht={view.value}", view=view, views=views)
+    made = catalog.run_tiles(run.platform.key, run.parameters, view)
+    machine = catalog.machine_of(run.platform.key)
+    return blocks.wafer_map(made, machine, url=f"{url}?ansicht={view.value}", view=view, views=views)
 
 
 def machine_of(run: Run) -> list[dict[str, Any]]:

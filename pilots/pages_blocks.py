@@ -181,21 +181,23 @@ def view_of(text: str | None) -> View:
     return View(text) if text in set(View) else View.MAXIMUM
 
 
-def wafer_map(percent: Any, *, url: str, view: View, views: list[dict[str, Any]]) -> dict[str, Any]:
+def wafer_map(
+    made: maps.Tiles, machine: Any, *, url: str, view: View, views: list[dict[str, Any]]
+) -> dict[str, Any]:
     """Return the context of the wafer map: picture, legend, notes, and the table of the tiles to look at first.
 
-    percent: share of the SRAM in use, rows by columns; url: of the picture in this view; views: what leads to the others.
+    made: the tiles of this view; url: of the picture; views: what leads to the others.
     """
-    made = maps.tiles(percent)
+    dead = view is View.DEAD
     return {
         "url": url,
         "width": made.pes.shape[1] * _PIXELS,
         "height": made.pes.shape[0] * _PIXELS,
         "alt": _alt(made, view),
         "views": views,
-        "legend": _dead_legend() if view is View.DEAD else _ramp_legend(),
-        "notes": _map_notes(view),
-        "table": None if view is View.DEAD else _spots(made),
+        "legend": _dead_legend() if dead else _ramp_legend(),
+        "notes": _failure_notes(machine) if dead else _use_notes(),
+        "table": _spots(made, view),
     }
 
 
@@ -208,25 +210,41 @@ def map_views(current: View) -> list[dict[str, Any]]:
 
 
 def _alt(made: maps.Tiles, view: View) -> str:
-    facts = {"used": int((made.maximum > 0).sum()), "total": made.pes.size}
+    facts = {"used": int((made.maximum > 0).sum()), "total": made.pes.size, "hit": int((made.dead > 0).sum())}
     if view is View.DEAD:
-        return _("Ausgefallene Rechenelemente je Feld: keines in %(total)d Feldern angenommen.") % facts
+        return (
+            _("Ausgedachte Ausfälle: %(hit)d von %(total)d Feldern enthalten ausgefallene Elemente.") % facts
+        )
     return _("Belegter Speicher je Feld: %(used)d von %(total)d Feldern tragen das Programm.") % facts
 
 
-def _map_notes(view: View) -> list[str]:
-    if view is View.DEAD:
-        return [
-            _(
-                "Ausgefallene Rechenelemente je Feld von 8 × 8. Eine Karte echter Ausfälle ist nicht veröffentlicht."
-            ),
-            _("Emuliert: Gerechnet wird auf dem nutzbaren Rechteck, in dem jedes Rechenelement arbeitet."),
-        ]
+def _use_notes() -> list[str]:
     return [
         _(
             "Belegter Speicher je Rechenelement (SRAM), Skala fest von 0 bis 100\u00a0%. Ein Feld sind 8 × 8 Rechenelemente."
         ),
         _("Emuliert: Belegung nach dem übersetzten Programm."),
+    ]
+
+
+def _failure_notes(machine: Any) -> list[str]:
+    found = catalog.failures(machine)
+    facts = {
+        "dead": formats.number(found.dead, 0),
+        "all": formats.number(found.manufactured, 0),
+        "cycles": formats.number(found.extra_cycles, 0),
+    }
+    return [
+        _(
+            "Ausgedacht, nicht gemessen: Bei der veröffentlichten Ausbeute fallen %(dead)s von %(all)s gefertigten "
+            "Rechenelementen aus. Eine Karte echter Ausfälle ist nicht veröffentlicht."
+        )
+        % facts,
+        _(
+            "Ersatzspalten ersetzen sie: Das Programm sieht das volle Rechteck, der längste Weg wird um höchstens "
+            "%(cycles)s Takte länger. Gezählt sind Ausfälle je Feld von 8 × 8."
+        )
+        % facts,
     ]
 
 
@@ -245,14 +263,17 @@ def _dead_legend() -> list[dict[str, str]]:
     ]
 
 
-def _spots(made: maps.Tiles) -> dict[str, Any]:
-    columns = [(_("Feld"), False), (_("Mittel"), True), (_("Maximum"), True)]
-    rows = [
-        [
-            {"text": _("Spalte %(x)d, Zeile %(y)d") % {"x": spot.column, "y": spot.row}},
-            {"text": formats.percent(spot.mean / 100)},
-            {"text": formats.percent(spot.maximum / 100)},
+def _spots(made: maps.Tiles, view: View) -> dict[str, Any]:
+    spots = maps.conspicuous(made)
+    places = [{"text": _("Spalte %(x)d, Zeile %(y)d") % {"x": spot.column, "y": spot.row}} for spot in spots]
+    if view is View.DEAD:
+        columns = [(_("Feld"), False), (_("Ausfälle"), True)]
+        counts = [[{"text": formats.number(spot.dead, 0)}] for spot in spots]
+    else:
+        columns = [(_("Feld"), False), (_("Mittel"), True), (_("Maximum"), True)]
+        counts = [
+            [{"text": formats.percent(spot.mean / 100)}, {"text": formats.percent(spot.maximum / 100)}]
+            for spot in spots
         ]
-        for spot in maps.conspicuous(made)
-    ]
+    rows = [[place, *values] for place, values in zip(places, counts, strict=True)]
     return table(_("Zehn auffälligste Felder"), columns, rows)

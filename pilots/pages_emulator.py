@@ -184,7 +184,8 @@ def _limits(found: catalog.Estimate) -> dict[str, Any]:
 def _map(found: catalog.Estimate, view: View, map_url: str, page_url: str) -> dict[str, Any]:
     action = f"{page_url}#karte"
     views = [item | {"form": "frage", "action": action} for item in blocks.map_views(view)]
-    return blocks.wafer_map(catalog.estimate_map(found), url=map_url, view=view, views=views)
+    made = catalog.estimate_tiles(found, view)
+    return blocks.wafer_map(made, found.machine, url=map_url, view=view, views=views)
 
 
 def _listing(found: catalog.Estimate) -> str:

@@ -115,7 +115,7 @@ def run_map(request: HttpRequest, run_id: UUID) -> HttpResponse:
     if found.role != RunRole.TARGET or not found.exit_state:
         raise NotVisible(_("Diese Karte gibt es nicht."))
     view = blocks.view_of(request.GET.get("ansicht"))
-    png = wafer_map.heatmap_png(catalog.sram_map(found.platform.key, found.parameters), view=view)
+    png = wafer_map.tiles_png(catalog.run_tiles(found.platform.key, found.parameters, view), view)
     return HttpResponse(png, content_type="image/png")
 
 

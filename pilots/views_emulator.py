@@ -68,7 +68,7 @@ def emulator_map(request: HttpRequest) -> HttpResponse:
     except (signing.BadSignature, catalog.NotAnswered) as error:
         raise NotVisible(_("Diese Karte gibt es nicht.")) from error
     view = blocks.view_of(request.GET.get("ansicht"))
-    png = wafer_map.heatmap_png(catalog.estimate_map(found), view=view)
+    png = wafer_map.tiles_png(catalog.estimate_tiles(found, view), view)
     return HttpResponse(png, content_type="image/png")
 
 

@@ -7,7 +7,7 @@ from pilots.catalog.baseline import Imported, Measured, read_benchmark, run_base
 from pilots.catalog.claims import ClaimAnswer, claims_about
 from pilots.catalog.figures import EMULATED, FROM_MACHINE, Figure, State
 from pilots.catalog.hooks import Hooks
-from pilots.catalog.maps import Way, estimate_map, sram_map, ways
+from pilots.catalog.maps import Failures, Way, estimate_tiles, failures, run_tiles, ways
 from pilots.catalog.model import load_model, read_model, workload_fingerprint
 from pilots.catalog.published import Beside, Nearest, published_beside
 from pilots.catalog.scaling import Grown, over_systems
@@ -44,6 +44,7 @@ __all__ = [
     "ClaimAnswer",
     "Emulated",
     "Estimate",
+    "Failures",
     "Figure",
     "Grown",
     "Hooks",
@@ -60,7 +61,8 @@ __all__ = [
     "choices",
     "claims_about",
     "emulates",
-    "estimate_map",
+    "estimate_tiles",
+    "failures",
     "figures",
     "listing_of",
     "load_model",
@@ -74,7 +76,7 @@ __all__ = [
     "read_model",
     "run_baseline",
     "run_target",
-    "sram_map",
+    "run_tiles",
     "state_of",
     "ways",
     "workload_fingerprint",

@@ -10,8 +10,10 @@ from pilots.catalog.model import load_model
 from pilots.catalog.target import machine_of
 from pilots.wafer import emulator, fabric
 from pilots.wafer.compiler import Request, compile_graph
+from pilots.wafer.defects import dead_map, random_defects, usable
 from pilots.wafer.estimate import Estimate
 from pilots.wafer.machine import Machine
+from pilots.wafer.map_png import Tiles, View, tiles
 from pilots.wafer.program import Program
 from qms.core.values import Metric, Unit
 
@@ -29,16 +31,33 @@ class Way:
     note_de: str
 
 
-def sram_map(profile_key: str, parameters: dict[str, Any]) -> Any:
-    """Return per processing element the share of its SRAM in use by a target run, in per cent (rows by columns)."""
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Made-up failures of a machine at its published yield: how many, and what bridging them adds to the longest path."""
+
+    dead: int
+    manufactured: int
+    extra_cycles: int
+
+
+def run_tiles(profile_key: str, parameters: dict[str, Any], view: View) -> Tiles:
+    """Return the map of a target run: per cent of the SRAM in use, or the made-up failures of its machine."""
     graph, _weights = load_model(parameters["model_text"])
     machine = machine_of(profile_key)
-    return _shares(compile_graph(graph, machine, Request(batch=parameters["samples"])), machine)
+    return _tiles(compile_graph(graph, machine, Request(batch=parameters["samples"])), machine, view)
 
 
-def estimate_map(found: Estimate) -> Any:
+def estimate_tiles(found: Estimate, view: View) -> Tiles:
     """Return the same for the answer phase of a language model, on the first system."""
-    return _shares(found.decode.program, found.machine)
+    return _tiles(found.decode.program, found.machine, view)
+
+
+def failures(machine: Machine) -> Failures:
+    """Return how many elements the made-up wafer has lost, and what that costs."""
+    assumed = random_defects(machine, seed=1)
+    mask = dead_map(machine, assumed)
+    extra = usable(machine, assumed).worst_extra_cycles
+    return Failures(dead=int(mask.sum()), manufactured=mask.size, extra_cycles=extra)
 
 
 def ways(machine: Machine) -> tuple[Way, ...]:
@@ -58,6 +77,9 @@ def ways(machine: Machine) -> tuple[Way, ...]:
     )
 
 
-def _shares(program: Program, machine: Machine) -> Any:
+def _tiles(program: Program, machine: Machine, view: View) -> Tiles:
+    if view is View.DEAD:
+        mask = dead_map(machine, random_defects(machine, seed=1))
+        return tiles(mask * 0.0, mask)
     memory, _busy = emulator.pe_maps(program, machine)
-    return memory * (100.0 / machine.sram_bytes_per_pe.value)
+    return tiles(memory * (100.0 / machine.sram_bytes_per_pe.value))

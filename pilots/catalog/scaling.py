@@ -47,15 +47,15 @@ def over_systems(found: Estimate) -> tuple[Grown, ...]:
 
 
 def _steps(found: Estimate) -> dict[int, float]:
-    steps: dict[int, float] = {}
-    for count in SYSTEMS:
+    steps = {found.question.systems: found.decode.step_seconds.value}
+    for count in set(SYSTEMS) - set(steps):
         try:
             steps[count] = step_seconds(found.config, found.machine, found.question, count)
         except DoesNotFit:
             continue
         except WaferError:
             return {}
-    return steps
+    return {count: steps[count] for count in SYSTEMS if count in steps}
 
 
 def _grown(found: Estimate, row: ScalingRow, systems: int, seconds: float) -> Grown:

@@ -25,7 +25,7 @@ CLAIMS: Final[tuple[Claim, ...]] = (
     Claim(
         "S012",
         26,
-        "Netztransfers drücken GPU-Cluster oft auf 30 bis 40 % ihrer Spitzenleistung.",
+        "Netztransfers drücken GPU-Cluster oft auf 30 bis 40\u00a0% ihrer Spitzenleistung.",
         Kind.COMPARISON,
         checks.says(
             ClaimStatus.OPEN,

@@ -7,7 +7,7 @@ model is larger than one region, its calls continue on the next, in the order of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -90,19 +90,20 @@ def compile_graph(
     if missing or not graph.nodes:
         raise UnsupportedOps(missing or (("graph without operations", "graph"),))
     setting = Setting(machine, element_type(graph), constants or calibrated(), request.mode)
-    placers = [Placer(setting, request.kernels, machine.data_bytes_per_pe // share) for share in SHARES]
-    plans = sorted(_plans(graph, machine, request, placers), key=lambda item: (item.cycles, item.rect.pes))
+    limit = machine.data_bytes_per_pe if request.capacity else machine.sram_bytes
+    placer = Placer(setting, request.kernels, limit)
+    plans = sorted(_plans(graph, machine, request, placer), key=lambda item: (item.cycles, item.rect.pes))
     shortfalls: list[DoesNotFit] = []
     for plan in plans:
         try:
-            program = _build(graph, machine, request, plan)
+            program = _build(graph, machine, request, placer, plan)
         except DoesNotFit as error:
             shortfalls.append(error)
             continue
         if request.capacity:
             verify(program, machine)
         return program
-    shortfalls = shortfalls or list(_too_large_alone(graph, machine, request, placers[0]))
+    shortfalls = shortfalls or list(_too_large_alone(graph, machine, request, placer))
     if not shortfalls:
         sentence = "Keiner der erlaubten Kernel kann dieses Modell auf dieser Region berechnen; bitte erlauben Sie weitere."
         raise RequestError("no allowed kernel", message_de=sentence)
@@ -136,24 +137,24 @@ class _Plan:
     rect: Rect
     micro_batch: int
     works: tuple[Work, ...]
-    placer: Placer
+    share: int
     cycles: float
 
 
-def _plans(graph: Graph, machine: Machine, request: Request, placers: Sequence[Placer]) -> Iterator[_Plan]:
+def _plans(graph: Graph, machine: Machine, request: Request, placer: Placer) -> Iterator[_Plan]:
     for micro_batch in _micro_batches(graph, request.batch):
         works = lower(graph, batch=micro_batch)
         counts = Counter(works)
         for rect in _rects(machine, request):
             seen: list[list[Placed]] = []
-            for placer in placers:
-                found = [item for item in (placer.place(work, rect) for work in counts) if item]
+            for share in SHARES:
+                found = [item for item in (placer.place(work, rect, share) for work in counts) if item]
                 if len(found) < len(counts) or found in seen:
                     continue
                 seen.append(found)
                 cycles = sum(item.cycles * count for item, count in zip(found, counts.values(), strict=True))
                 cycles *= side_doubt(item.call for item in found)
-                yield _Plan(rect, micro_batch, works, placer, cycles * -(-request.batch // micro_batch))
+                yield _Plan(rect, micro_batch, works, share, cycles * -(-request.batch // micro_batch))
 
 
 def _too_large_alone(
@@ -193,9 +194,9 @@ def _rects(machine: Machine, request: Request) -> Iterator[Rect]:
         yield Rect(0, 0, width, height)
 
 
-def _build(graph: Graph, machine: Machine, request: Request, plan: _Plan) -> Program:
-    dtype = plan.placer.setting.dtype
-    placed = [plan.placer.place(work, plan.rect) for work in plan.works]
+def _build(graph: Graph, machine: Machine, request: Request, placer: Placer, plan: _Plan) -> Program:
+    dtype = placer.setting.dtype
+    placed = [placer.place(work, plan.rect, plan.share) for work in plan.works]
     found = [item for item in placed if item is not None]  # plans hold only placeable work
     kept = kept_tensors(graph, plan.works, dtype, request.mode, plan.micro_batch)
     fixed = machine.code_bytes_per_pe.value + machine.stack_bytes_per_pe.value

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pilots.wafer.german import number
+
 
 class WaferError(Exception):
     """Base of all errors of the emulator; `message_de` is for people."""
@@ -44,9 +46,9 @@ class DoesNotFit(WaferError):
         self.available_pes = available_pes
         message = f"needs {needed_pes} PEs ({needed_bytes} B), has {available_pes} ({available_bytes} B)"
         sentence = (
-            f"Das Modell passt nicht auf die Maschine: benötigt werden {needed_pes} Rechenelemente mit "
-            f"{needed_bytes} Byte SRAM, frei sind {available_pes} mit {available_bytes} Byte; "
-            f"es fehlen {self.shortfall_bytes} Byte."
+            f"Das Modell passt nicht auf die Maschine: benötigt werden {number(needed_pes)} Rechenelemente mit "
+            f"{number(needed_bytes)} Byte SRAM, frei sind {number(available_pes)} mit {number(available_bytes)} Byte; "
+            f"es fehlen {number(self.shortfall_bytes)} Byte."
         )
         super().__init__(message, message_de=sentence)
 

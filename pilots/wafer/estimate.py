@@ -172,6 +172,11 @@ def _hint(config: ModelConfig, machine: Machine, request: Request) -> str:
     if request.mode is Mode.WEIGHT_STREAMING:
         return "Kleinerer Kontext oder weniger Anfragen zugleich brauchen weniger Speicher."
     least = -(-config.weight_bytes // (machine.pes * machine.data_bytes_per_pe))
+    if least <= request.systems:
+        return (
+            "Die Gewichte allein hätten Platz. Es helfen ein kleinerer Kontext, weniger Anfragen zugleich, mehr Systeme "
+            "oder „Gewichte von außen“ (WEIGHT_STREAMING)."
+        )
     return (
         f"Die Gewichte allein brauchen mindestens {least} Systeme; oder wählen Sie „Gewichte von außen“ "
         f"(WEIGHT_STREAMING)."

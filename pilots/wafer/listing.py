@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from pilots.wafer.costs.constants import calibrated
 from pilots.wafer.costs.kernels import Setting, cost
@@ -12,11 +12,13 @@ from pilots.wafer.memory import region_bytes
 from pilots.wafer.predict import predict
 from pilots.wafer.program import SHAPES, Call, Program
 
+LONGEST_LAYER: Final = 64  # calls; longer repetitions are written out
+
 
 def listing(program: Program, machine: Machine, *, batch: int = 1) -> str:
     """Return the kernel listing: regions with their memory, then every call with tile, colors and cycles.
 
-    Runs of equal calls in a row of layers are written once, with the number of times they occur.
+    Equal layers are written once, with the number of times they follow one another and the regions they lie on.
     """
     prediction = predict(program, machine, batch=batch)
     sums = " + ".join(f"{value} {name}" for name, value in prediction.pass_cycles.items())
@@ -30,16 +32,39 @@ def listing(program: Program, machine: Machine, *, batch: int = 1) -> str:
         rect = region.rect
         place = f"x {rect.x}, y {rect.y}, {rect.width} x {rect.height} = {rect.pes} PEs"
         lines.append(f"region {index}  system {region.system}  {place}, sram {used} of {limit} B per PE")
-    lines.append("")
-    return "\n".join([*lines, *_calls(program, machine)]) + "\n"
+    return "\n".join([*lines, "", *_calls(program, machine)]) + "\n"
 
 
 def _calls(program: Program, machine: Machine) -> Iterator[str]:
     setting = Setting(machine, program.dtype, calibrated(), program.mode)
-    for text, group in groupby(program.calls, key=lambda call: _line(call, setting)):
-        calls = list(group)
-        times = f"  x{len(calls)}" if len(calls) > 1 else ""
-        yield f"{calls[0].index:5d}  {text}{times}"
+    texts = [_line(call, setting) for call in program.calls]
+    start = 0
+    while start < len(texts):
+        length, times = _repetition(texts, start)
+        here = program.calls[start : start + length * times]
+        if times > 1:
+            regions = f"regions {here[0].region} to {here[-1].region}"
+            yield f"{times} times the next {length} calls, {regions}:"
+        yield from (
+            f"{call.index:5d}  {text}"
+            for call, text in zip(here, texts[start : start + length], strict=False)
+        )
+        if times > 1 and length > 1:
+            yield ""
+        start += length * times
+
+
+def _repetition(texts: Sequence[str], start: int) -> tuple[int, int]:
+    """Return the length of what repeats from here on and how often, (1, 1) if nothing does; the most lines saved win."""
+    best = (1, 1)
+    for length in range(1, min(LONGEST_LAYER, (len(texts) - start) // 2) + 1):
+        times = 1
+        first = texts[start : start + length]
+        while texts[start + times * length : start + (times + 1) * length] == first:
+            times += 1
+        if (times - 1) * length > (best[1] - 1) * best[0]:
+            best = (length, times)
+    return best
 
 
 def _line(call: Call, setting: Setting) -> str:
@@ -48,5 +73,5 @@ def _line(call: Call, setting: Setting) -> str:
     cycles = cost(call, setting).whole()
     parts = " + ".join(f"{value} {name}" for name, value in cycles.items() if value)
     colors = ",".join(str(route.color) for route in call.routes) or "-"
-    head = f"{call.kernel.value:<16} {call.op:<16} region {call.region}  {names:<44}"
+    head = f"{call.kernel.value:<16} {call.op:<16} {names:<44}"
     return f"{head} tile {tile:<12} colors {colors:<8} {sum(cycles.values())} = {parts or '0'}"

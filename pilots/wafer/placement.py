@@ -67,12 +67,17 @@ MAX_GEMV_ROWS: Final = 64  # beyond, a product by many samples is no matrix-vect
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The cheapest call for some work, without names, its cycles, and the bytes its result and scratch take."""
+    """A call for some work, without names, its cycles, and the bytes its result and scratch take."""
 
     call: Call
     cycles: float
     output_bytes: int
     scratch_bytes: int
+
+    @property
+    def bytes(self) -> int:
+        """What it takes of an element beside weights and inputs."""
+        return self.output_bytes + self.scratch_bytes
 
 
 class Placer:
@@ -83,39 +88,35 @@ class Placer:
         self.setting = setting
         self._allowed = allowed
         self._limit_bytes = limit_bytes
-        self._known: dict[tuple[Work, int, int], Placed | None] = {}
+        self._known: dict[tuple[Work, int, int], tuple[Placed, ...]] = {}
 
-    def place(self, work: Work, rect: Rect) -> Placed | None:
-        """Return the cheapest call that fits, or None if there is none."""
-        key = (work, rect.width, rect.height)
-        if key not in self._known:
-            self._known[key] = self._cheapest(work, Rect(0, 0, rect.width, rect.height))
-        return self._known[key]
+    def place(self, work: Work, rect: Rect, share: int = 1) -> Placed | None:
+        """Return the cheapest call that fits into the limit divided by `share`, or None if there is none."""
+        limit = self._limit_bytes // share
+        return next((item for item in self._options(work, rect) if item.bytes <= limit), None)
 
     def least_bytes(self, work: Work, rect: Rect) -> int:
         """Return the least SRAM per element for this work and its weights, 0 if no allowed kernel can do it."""
-        mode, dtype = self.setting.mode, self.setting.dtype
-        calls = (
-            Call(0, kernel, work.op, (), "", 0, rect, work.shape, tile_of(kernel, work.shape, rect))
-            for kernel in candidates(work, rect, mode, self._allowed)
-        )
-        weights = sum(resident_bytes_of(shape, rect, dtype.item_bytes) for shape in work.weights)
-        held = weights if mode is Mode.RESIDENT else 0
-        needs = (need_of(call, dtype, mode) for call in calls)
-        return min((held + need.output_bytes + need.scratch_bytes for need in needs), default=0)
+        item_bytes = self.setting.dtype.item_bytes
+        weights = sum(resident_bytes_of(shape, rect, item_bytes) for shape in work.weights)
+        held = weights if self.setting.mode is Mode.RESIDENT else 0
+        return min((held + item.bytes for item in self._options(work, rect)), default=0)
 
-    def _cheapest(self, work: Work, rect: Rect) -> Placed | None:
-        best: Placed | None = None
-        for kernel in candidates(work, rect, self.setting.mode, self._allowed):
-            tile = tile_of(kernel, work.shape, rect)
-            routes = routes_of(kernel, rect)
-            call = Call(0, kernel, work.op, (), "", 0, rect, work.shape, tile, work.attrs, routes)
-            need = need_of(call, self.setting.dtype, self.setting.mode)
-            found = Placed(call, cost(call, self.setting).cycles, need.output_bytes, need.scratch_bytes)
-            fits = need.output_bytes + need.scratch_bytes <= self._limit_bytes
-            if fits and (best is None or self._doubted(found) < self._doubted(best)):
-                best = found
-        return best
+    def _options(self, work: Work, rect: Rect) -> tuple[Placed, ...]:
+        """Return a call of every kernel that could do the work, the cheapest first."""
+        key = (work, rect.width, rect.height)
+        if key not in self._known:
+            here = Rect(0, 0, rect.width, rect.height)
+            kernels = candidates(work, here, self.setting.mode, self._allowed)
+            found = (self._placed(work, kernel, here) for kernel in kernels)
+            self._known[key] = tuple(sorted(found, key=self._doubted))
+        return self._known[key]
+
+    def _placed(self, work: Work, kernel: Kernel, rect: Rect) -> Placed:
+        tile, routes = tile_of(kernel, work.shape, rect), routes_of(kernel, rect)
+        call = Call(0, kernel, work.op, (), "", 0, rect, work.shape, tile, work.attrs, routes)
+        need = need_of(call, self.setting.dtype, self.setting.mode)
+        return Placed(call, cost(call, self.setting).cycles, need.output_bytes, need.scratch_bytes)
 
     def _doubted(self, placed: Placed) -> float:
         """Return the cycles of a call, raised for a product kernel nobody measured in this element type."""

@@ -55,7 +55,8 @@ def test_figures_of_a_replayed_run_carry_the_axes_of_their_evidence(world: World
 
 
 @pytest.mark.parametrize(
-    ("view", "alt"), [("mittel", "tragen das Programm"), ("maximum", "tragen"), ("ausfaelle", "Ausgefallene")]
+    ("view", "alt"),
+    [("mittel", "tragen das Programm"), ("maximum", "tragen"), ("ausfaelle", "Ausgedachte Ausfälle")],
 )
 def test_the_map_has_three_views_by_link(world: World, view: str, alt: str) -> None:
     shown = page(world, ansicht=view)

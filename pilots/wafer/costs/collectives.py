@@ -26,11 +26,15 @@ def broadcast(words: int, pes: int, machine: Machine) -> float:
 
 def broadcast_2d(words: int, width: int, height: int, machine: Machine) -> float:
     """Return the cycles of a broadcast over a rectangle (bcast2d)."""
+    if width * height <= 1:
+        return 0.0
     return words + (width + height - 2) * machine.hop_cycles.value + turnaround(machine)
 
 
 def star(words: int, pes: int, machine: Machine) -> float:
     """Return the cycles when every element sends to one (star)."""
+    if pes <= 1:
+        return 0.0
     return words * (pes - 1) + turnaround(machine) + (pes - 1) * (machine.hop_cycles.value - 1)
 
 

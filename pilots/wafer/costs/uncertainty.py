@@ -8,6 +8,7 @@ from typing import Any, Final
 from pilots.wafer.costs.constants import record
 from pilots.wafer.costs.terms import Span
 from pilots.wafer.machine import Machine
+from pilots.wafer.memory import ATTENTIONS
 from pilots.wafer.program import PRODUCTS, Call, Kernel, Mode, Program
 from pilots.wafer.workloads import Family
 
@@ -103,20 +104,23 @@ def _outside_range(program: Program, machine: Machine, family: Family) -> list[s
         found.append(f"{machine.name} wurde nicht kalibriert")
     if program.dtype.item_bytes not in limits.get("item_bytes", ()):
         found.append(f"Zahlentyp {program.dtype.value}")
-    used = {call.kernel for call in program.calls if call.kernel in PRODUCTS}
-    strange = sorted(used - set(FITTED_PRODUCTS.get(family, ())))
+    used = {call.kernel for call in program.calls}
+    if family in (Family.PREFILL, Family.DECODE) and not used & set(ATTENTIONS):
+        found.append("kein Sprachmodell")
+    products = used & {*PRODUCTS, Kernel.CONVOLUTION, Kernel.EXPERTS}
+    strange = sorted(products - set(FITTED_PRODUCTS.get(family, ())))
     if strange:
         found.append(f"Kernel {', '.join(strange)}")
-    grid = limits.get("grid", (1, 0))
+    grid = limits.get("grid")
     side = max(max(region.rect.width, region.rect.height) for region in program.regions)
-    if not grid[0] <= side <= grid[1]:
+    if grid and not grid[0] <= side <= grid[1]:
         found.append(f"Gitter {side} außerhalb {grid[0]}–{grid[1]}")
     found += [reason for call in program.calls if (reason := _call_outside(call, limits))][:1]
     return found
 
 
 def _call_outside(call: Call, limits: dict[str, Any]) -> str:
-    if call.kernel in (Kernel.ATTENTION, Kernel.ATTENTION_CACHED):
+    if call.kernel in ATTENTIONS:
         low, high = limits.get("context", (1, 0))
         if not low <= call.shape[2] <= high:
             return f"Kontext {call.shape[2]} außerhalb {low}–{high}"

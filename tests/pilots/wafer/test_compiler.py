@@ -4,19 +4,15 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pilots.graph.builder import GraphBuilder
-from pilots.graph.decoder import decoder_graph
 from pilots.graph.errors import GraphError
-from pilots.graph.ir import DType, Graph, Node
+from pilots.graph.ir import DType, Node
 from pilots.graph.known_models import find
-from pilots.graph.mlp import mlp_from_text
 from pilots.wafer import compiler
 from pilots.wafer.compiler import ALL_KERNELS, MICRO_BATCHES, Request, compile_graph
 from pilots.wafer.costs.constants import calibrated
@@ -27,27 +23,12 @@ from pilots.wafer.machine import WSE_1, WSE_2, WSE_3, Machine, lab_mesh
 from pilots.wafer.placement import DOUBT, SIDE_DOUBT
 from pilots.wafer.program import PRODUCTS, SQUARE, Kernel, Mode, Program, Rect
 from tests.pilots.graph.samples import SAMPLES, single
+from tests.pilots.wafer.graphs import compiled, decoder, mlp
 
 SRAM = 49_152
 FIXED = 4176 + 4096
 CHAIN = "64-256-256-256-256-256-256-8"
 TEXTS = ["1-1", "7-13-31", "64-256-256-8", "8192-4096-2048", "8192-1", "1-8192", "-".join(["100"] * 32)]
-
-
-@lru_cache(maxsize=64)
-def mlp(text: str) -> Graph:
-    return mlp_from_text(text)[0]
-
-
-def compiled(text: str, machine: Machine = WSE_2, **request: Any) -> Program:
-    program = compile_graph(mlp(text), machine, Request(**request))
-    if request.get("capacity", True):
-        verify(program, machine)
-    return program
-
-
-def decoder(name: str, *, phase: str = "decode", batch: int = 1, context: int = 2048) -> Graph:
-    return decoder_graph(find(name), phase=phase, batch=batch, context=context, dtype=DType.FLOAT16)
 
 
 @pytest.mark.parametrize("machine", [WSE_2, lab_mesh(1, 1), lab_mesh(7, 3)], ids=lambda item: item.id)
@@ -64,19 +45,18 @@ def test_every_operation_compiles_to_a_legal_program(op: str, machine: Machine) 
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("batch", [1, 2, 33, 512])
 def test_perceptrons_of_odd_sizes_compile_for_every_batch(text: str, batch: int) -> None:
-    for machine in (WSE_1, WSE_2, WSE_3, lab_mesh(61, 7)):
-        if machine.pes >= 500 or "8192" not in text:
-            program = compile_graph(mlp(text), machine, Request(batch=batch, capacity=machine.pes > 500))
-            assert [call.index for call in program.calls] == list(range(len(program.calls)))
-            assert {call.kernel for call in program.calls if call.op == "matmul"} <= set(ALL_KERNELS)
-            assert program.micro_batch == (1 if batch == 1 else program.micro_batch)
-            assert batch == 1 or program.micro_batch in MICRO_BATCHES
+    small = lab_mesh(61, 7)
+    for machine in (WSE_1, WSE_2, WSE_3, small):
+        program = compiled(mlp(text), machine, batch=batch, capacity=machine is not small)
+        assert [call.index for call in program.calls] == list(range(len(program.calls)))
+        assert {call.kernel for call in program.calls if call.op == "matmul"} <= set(ALL_KERNELS)
+        assert program.micro_batch == 1 if batch == 1 else program.micro_batch in MICRO_BATCHES
 
 
 @pytest.mark.parametrize("rect", [(1, 1), (1, 994), (750, 1), (13, 5), (5, 13), (750, 994)])
 @pytest.mark.parametrize("mode", Mode)
 def test_regions_need_not_be_square(rect: tuple[int, int], mode: Mode) -> None:
-    program = compiled("7-13-31", batch=33, rect=rect, mode=mode)
+    program = compiled(mlp("7-13-31"), batch=33, rect=rect, mode=mode)
     assert program.regions[0].rect == Rect(0, 0, *rect)
     assert rect[0] == rect[1] or not {call.kernel for call in program.calls} & set(SQUARE)
 
@@ -84,12 +64,12 @@ def test_regions_need_not_be_square(rect: tuple[int, int], mode: Mode) -> None:
 @pytest.mark.parametrize("kernel", PRODUCTS)
 def test_only_allowed_kernels_are_used(kernel: Kernel) -> None:
     mode = Mode.WEIGHT_STREAMING if kernel is Kernel.STREAMED else Mode.RESIDENT
-    program = compiled("40-50-6", batch=8, kernels=(kernel,), mode=mode)
+    program = compiled(mlp("40-50-6"), batch=8, kernels=(kernel,), mode=mode)
     assert {call.kernel for call in program.calls if call.op == "matmul"} == {kernel}
 
 
 def test_kernels_that_are_no_products_are_never_taken_for_one() -> None:
-    assert compiled("40-50-6", batch=8, kernels=tuple(Kernel)) == compiled("40-50-6", batch=8)
+    assert compiled(mlp("40-50-6"), batch=8, kernels=tuple(Kernel)) == compiled(mlp("40-50-6"), batch=8)
 
 
 def test_matrix_vector_products_end_at_64_rows() -> None:
@@ -107,9 +87,9 @@ def test_compiler_takes_a_cheap_region_and_kernel_of_its_own_cost_model() -> Non
         setting = Setting(WSE_2, program.dtype, calibrated(), program.mode)
         return sum(cost(call, setting).cycles for call in program.calls) * program.micro_batches(33)
 
-    best = cycles(compiled("64-256-256-8", batch=33))
+    best = cycles(compiled(mlp("64-256-256-8"), batch=33))
     others = [
-        cycles(compiled("64-256-256-8", batch=33, grid=grid, kernels=(kernel,)))
+        cycles(compiled(mlp("64-256-256-8"), batch=33, grid=grid, kernels=(kernel,)))
         for grid in (4, 12, 16, 32, 64, 128, 750)
         for kernel in PRODUCTS
         if kernel is not Kernel.STREAMED
@@ -120,7 +100,7 @@ def test_compiler_takes_a_cheap_region_and_kernel_of_its_own_cost_model() -> Non
 def test_less_for_a_call_leaves_more_for_weights() -> None:
     """Products by hundreds of tokens need scratch beside the weights: calls that need less of it are taken then."""
     for context in (128, 512):
-        program = compile_graph(decoder("LLaMA3-8B", phase="prefill", context=context), WSE_2, Request())
+        program = compiled(decoder(phase="prefill", context=context))
         assert program.systems == 1
 
 
@@ -131,7 +111,7 @@ print(*digests())
 
 
 def digests() -> list[str]:
-    programs = (compiled(CHAIN, lab_mesh(8, 8), batch=33, systems=2), compiled("7-13-31", batch=2))
+    programs = (compiled(mlp(CHAIN), lab_mesh(8, 8), batch=33, systems=2), compiled(mlp("7-13-31"), batch=2))
     large = compile_graph(decoder("LLaMA3-8B"), WSE_3, Request())
     return [item.digest() for item in (*programs, large)]
 
@@ -160,9 +140,7 @@ def test_a_graph_that_is_illegal_or_empty_is_refused() -> None:
     with pytest.raises(GraphError):
         compile_graph(replace(graph, nodes=graph.nodes[::-1]), WSE_2, Request())
     with pytest.raises(GraphError):
-        compile_graph(
-            replace(graph, nodes=(Node("fft", ("x",), "y", graph.inputs[0][1]),)), WSE_2, Request()
-        )
+        compile_graph(replace(graph, nodes=(Node("fft", ("x",), "y", graph.inputs[0][1]),)), WSE_2, Request())
     with pytest.raises(UnsupportedOps):
         compile_graph(replace(graph, nodes=(), outputs=("x",)), WSE_2, Request())
 
@@ -190,14 +168,14 @@ def test_a_graph_that_is_illegal_or_empty_is_refused() -> None:
 )
 def test_requests_outside_their_range_are_refused(change: dict[str, Any], words: str) -> None:
     with pytest.raises(RequestError) as caught:
-        compiled("4-4", **change)
+        compiled(mlp("4-4"), **change)
     assert words in caught.value.message_de
     assert caught.value.message_de.endswith(".")
 
 
 @pytest.mark.parametrize("change", [{"batch": 4096}, {"systems": 16}, {"grid": 750}, {"grid": 1}])
 def test_requests_at_their_limits_compile(change: dict[str, Any]) -> None:
-    assert compiled("4-4", **change).systems == 1
+    assert compiled(mlp("4-4"), **change).systems == 1
 
 
 def test_shortfall_of_one_operation_is_exact() -> None:
@@ -218,7 +196,7 @@ def test_shortfall_of_one_operation_is_exact() -> None:
 @pytest.mark.parametrize("text", ["8192-6000", "2048-2048", "1024-1024-1024"])
 def test_whatever_is_too_large_for_one_element_lacks_some_bytes(text: str, batch: int) -> None:
     with pytest.raises(DoesNotFit) as caught:
-        compiled(text, lab_mesh(1, 1), batch=batch)
+        compiled(mlp(text), lab_mesh(1, 1), batch=batch)
     params = sum(k * n for k, n in pairwise(map(int, text.split("-")[:2])))
     assert caught.value.shortfall_bytes >= params * 4 - SRAM
     assert caught.value.shortfall_bytes == caught.value.needed_bytes - SRAM
@@ -228,9 +206,9 @@ def test_whatever_is_too_large_for_one_element_lacks_some_bytes(text: str, batch
 def test_shortfall_of_regions_is_exact(systems: int) -> None:
     machine = lab_mesh(4, 4)
     request = {"batch": 4, "grid": 4, "kernels": (Kernel.STATIONARY,)}
-    assert compiled(CHAIN, machine, systems=3, **request).systems == 3
+    assert compiled(mlp(CHAIN), machine, systems=3, **request).systems == 3
     with pytest.raises(DoesNotFit) as caught:
-        compiled(CHAIN, machine, systems=systems, **request)
+        compiled(mlp(CHAIN), machine, systems=systems, **request)
     error = caught.value
     assert (error.needed_pes, error.available_pes) == (3 * 16, systems * 16)
     assert (error.needed_bytes, error.available_bytes) == (3 * 16 * SRAM, systems * 16 * SRAM)

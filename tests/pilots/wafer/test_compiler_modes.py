@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import pytest
 
 from pilots.graph.builder import GraphBuilder
-from pilots.graph.decoder import decoder_graph
-from pilots.graph.ir import DType, Graph
+from pilots.graph.ir import DType
 from pilots.graph.known_models import find
-from pilots.graph.mlp import mlp_from_text
 from pilots.wafer.compiler import MICRO_BATCHES, Request, compile_graph
 from pilots.wafer.errors import DoesNotFit
-from pilots.wafer.legality import verify
-from pilots.wafer.machine import WSE_2, Machine, lab_mesh
+from pilots.wafer.machine import WSE_2, lab_mesh
 from pilots.wafer.memory import region_bytes
 from pilots.wafer.predict import predict
-from pilots.wafer.program import Kernel, Mode, Program
+from pilots.wafer.program import Mode
 from tests.pilots.graph.samples import SAMPLES, single
+from tests.pilots.wafer.graphs import compiled, decoder, mlp
 
-F16 = DType.FLOAT16
 STREAMING = Mode.WEIGHT_STREAMING
 
 
-def compiled(graph: Graph, machine: Machine = WSE_2, **request: Any) -> Program:
-    program = compile_graph(graph, machine, Request(**request))
-    verify(program, machine)
-    return program
-
-
-def decoder(name: str, *, batch: int = 1, context: int = 2048, phase: str = "decode") -> Graph:
-    return decoder_graph(find(name), phase=phase, batch=batch, context=context, dtype=F16)
-
-
 @pytest.mark.parametrize("batch", [1, 2, 33, 512])
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_weights_from_outside_take_no_memory_and_come_in_every_pass(batch: int, dtype: str) -> None:
-    graph, _ = mlp_from_text("64-256-8", dtype=dtype)
+@pytest.mark.parametrize("dtype", [DType.FLOAT32, DType.FLOAT16])
+def test_weights_from_outside_take_no_memory_and_come_in_every_pass(batch: int, dtype: DType) -> None:
+    graph = mlp("64-256-8", dtype)
     program = compiled(graph, batch=batch, mode=STREAMING)
     assert {item.kind for item in program.residents} == {"streamed"}
     assert {item.bytes_per_pe for item in program.residents} == {0}
@@ -46,7 +32,7 @@ def test_weights_from_outside_take_no_memory_and_come_in_every_pass(batch: int, 
     params = 64 * 256 + 256 + 256 * 8 + 8
     found = predict(program, WSE_2, batch=batch)
     assert found.passes == -(-batch // program.micro_batch)
-    assert found.streamed_bytes == found.passes * params * (4 if dtype == "float32" else 2)
+    assert found.streamed_bytes == found.passes * params * dtype.item_bytes
     assert predict(compiled(graph, batch=batch), WSE_2, batch=batch).streamed_bytes == 0
 
 
@@ -93,7 +79,7 @@ def test_a_product_of_two_activations_streams_nothing() -> None:
 
 
 def test_caches_stay_even_if_weights_do_not_and_may_need_several_systems() -> None:
-    program = compiled(decoder("LLaMA3-8B", batch=64, context=8192), mode=STREAMING, systems=16)
+    program = compiled(decoder(batch=64, context=8192), mode=STREAMING, systems=16)
     assert {item.kind for item in program.residents} == {"streamed", "cache"}
     assert {region.system for region in program.regions} == set(range(program.systems))
     assert program.systems > 1
@@ -101,7 +87,7 @@ def test_caches_stay_even_if_weights_do_not_and_may_need_several_systems() -> No
 
 def test_cache_of_a_decoder_is_cut_over_context_and_features() -> None:
     config = find("LLaMA3-8B")
-    program = compiled(decoder("LLaMA3-8B", batch=2, context=1000), grid=480, batch=2, systems=2)
+    program = compiled(decoder(batch=2, context=1000), grid=480, batch=2, systems=2)
     caches = [item for item in program.residents if item.kind == "cache"]
     assert len(caches) == 2 * config.layers
     rows, columns = -(-1000 // 480), -(-config.kv_width // 480)
@@ -154,18 +140,18 @@ def test_weights_used_together_move_together() -> None:
     [(1, {1}), (2, {4}), (4, {4}), (5, {4, 8}), (33, {4, 8, 16, 32, 64}), (32, {4, 8, 16, 32})],
 )
 def test_open_batches_run_in_micro_batches(batch: int, allowed: set[int]) -> None:
-    program = compiled(mlp_from_text("64-256-8")[0], batch=batch)
+    program = compiled(mlp("64-256-8"), batch=batch)
     assert program.micro_batch in allowed <= {1, *MICRO_BATCHES}
 
 
 @pytest.mark.parametrize("batch", [1, 7])
 def test_a_batch_that_is_written_in_the_graph_is_one_pass(batch: int) -> None:
-    program = compiled(decoder("LLaMA3-8B", batch=batch), batch=batch, systems=2)
+    program = compiled(decoder(batch=batch), batch=batch, systems=2)
     assert (program.micro_batch, program.micro_batches(batch)) == (batch, 1)
 
 
 def test_regions_fill_the_memory_of_an_element_but_never_more() -> None:
-    program = compiled(decoder("LLaMA3-8B"))
+    program = compiled(decoder())
     used = region_bytes(program, WSE_2)
     limit = WSE_2.sram_bytes_per_pe.value
     assert max(used) <= limit

@@ -191,9 +191,7 @@ def alone(kernel: Kernel, shape: tuple[int, int, int], rect: Rect) -> Program:
 
 @pytest.mark.parametrize("kernel", [*PRODUCTS, Kernel.CONVOLUTION])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (5, 7, 11), (16, 33, 8)])
-def test_tiles_cover_every_product_and_one_less_does_not(
-    kernel: Kernel, shape: tuple[int, int, int]
-) -> None:
+def test_tiles_cover_every_product_and_one_less_does_not(kernel: Kernel, shape: tuple[int, int, int]) -> None:
     program = alone(kernel, shape, Rect(0, 0, 3, 3))
     verify(program, MACHINE)
     tile = program.calls[0].tile

@@ -10,7 +10,15 @@ from pilots.graph.ir import DType, Node
 from pilots.graph.known_models import find
 from pilots.graph.mlp import mlp_from_text
 from pilots.graph.ops import OPS
-from pilots.wafer.lowering import KERNEL_OF, PRODUCT, PRODUCT_OPS, element_type, kernel_name, lower, unsupported
+from pilots.wafer.lowering import (
+    KERNEL_OF,
+    PRODUCT,
+    PRODUCT_OPS,
+    element_type,
+    kernel_name,
+    lower,
+    unsupported,
+)
 from pilots.wafer.program import PRODUCTS, SHAPES, Kernel
 from tests.pilots.graph.samples import SAMPLES, single
 

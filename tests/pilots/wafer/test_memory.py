@@ -94,7 +94,9 @@ def test_region_holds_code_stack_residents_values_and_scratch() -> None:
     rect = Rect(0, 0, 4, 4)
     made = program(product, relu)
     made = replace(
-        made, regions=(Region(0, rect), Region(0, Rect(4, 0, 4, 4))), residents=(Resident("w", "weight", 0, rect, 60),)
+        made,
+        regions=(Region(0, rect), Region(0, Rect(4, 0, 4, 4))),
+        residents=(Resident("w", "weight", 0, rect, 60),),
     )
     result = 2 * 5 * 4
     # the product with its two copies of the sums against relu with its input and scratch

@@ -84,7 +84,10 @@ OTHER: dict[str, Any] = {
 def test_digest_covers_every_field_of_a_program() -> None:
     program = demo()
     assert set(OTHER) == {item.name for item in fields(Program)}
-    digests = {program.digest(), *(replace(program, **{name: value}).digest() for name, value in OTHER.items())}
+    digests = {
+        program.digest(),
+        *(replace(program, **{name: value}).digest() for name, value in OTHER.items()),
+    }
     assert len(digests) == len(OTHER) + 1
 
 

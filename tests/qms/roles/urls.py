@@ -10,7 +10,10 @@ def stand_in(request: HttpRequest) -> HttpResponse:
 
 urlpatterns = [
     path("", stand_in, name="start"),
-    *(path(f"{name}/", stand_in, name=name) for name in ("workloads", "approvals", "emulator", "audit_log", "health")),
+    *(
+        path(f"{name}/", stand_in, name=name)
+        for name in ("workloads", "approvals", "emulator", "audit_log", "health")
+    ),
     path("", include("qms.web.people_urls")),
     path("konto/", include("allauth.urls")),
     path("sprache/", include("django.conf.urls.i18n")),

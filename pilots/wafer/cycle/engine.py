@@ -1,0 +1,82 @@
+"""The inner loop: from cycle to cycle, looking only at routers and elements that may have something to do."""
+
+from __future__ import annotations
+
+from pilots.wafer.cycle.fabric import route, wake_element
+from pilots.wafer.cycle.jit import compiled, inlined
+from pilots.wafer.cycle.layout import (
+    CALLS_FUNCTION,
+    ENDED,
+    LIMIT,
+    NEXT,
+    NOW,
+    PENDING,
+    RING,
+    RUNNING,
+    SLEEPERS,
+    SOON,
+    STUCK,
+    TOO_LONG,
+    VISITS,
+    WHEEL,
+    State,
+)
+from pilots.wafer.cycle.pe import step
+
+
+@inlined
+def rise(state: State, now: int) -> None:
+    """Wake whoever sleeps until this cycle; sleepers of a later turn of the wheel stay."""
+    bucket = now % WHEEL
+    t = state.wheel[bucket]
+    state.wheel[bucket] = -1
+    threads = state.threads.shape[0] // state.near.shape[0]
+    while t >= 0:
+        later = state.threads[t, NEXT]
+        if -(-state.busy[t] // 1000) == now:
+            state.counters[SLEEPERS] -= 1
+            wake_element(state, t // threads, now)
+        else:
+            state.threads[t, NEXT] = state.wheel[bucket]
+            state.wheel[bucket] = t
+        t = later
+
+
+@inlined
+def one_cycle(state: State, now: int) -> None:
+    """Let every router and every element that is due do what it can."""
+    slot, bit = now % RING, 1 << (now % RING)
+    routers, elements = state.ring_lengths[0, slot], state.ring_lengths[1, slot]
+    for index in range(routers):
+        p = state.router_ring[slot, index]
+        state.router_due[p] &= ~bit
+        route(state, p, now)
+    for index in range(elements):
+        p = state.element_ring[slot, index]
+        state.element_due[p] &= ~bit
+        step(state, p, now)
+    state.ring_lengths[0, slot] = 0
+    state.ring_lengths[1, slot] = 0
+    state.counters[SOON] -= routers + elements
+    state.counters[VISITS] += routers + elements
+
+
+@compiled
+def advance(state: State) -> int:
+    """Run until all threads ended, a local function is called, nothing moves any more, or the limit is reached."""
+    counters = state.counters
+    while counters[RUNNING] > 0:
+        if counters[SOON] == 0 and counters[SLEEPERS] == 0:
+            return STUCK
+        if counters[SOON] == 0:
+            while state.wheel[counters[NOW] % WHEEL] < 0:
+                counters[NOW] += 1
+        now = counters[NOW]
+        if now > counters[LIMIT]:
+            return TOO_LONG
+        rise(state, now)
+        one_cycle(state, now)
+        counters[NOW] = now + 1
+        if counters[PENDING] > 0:
+            return CALLS_FUNCTION
+    return ENDED

@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from math import ceil, isfinite, isqrt, log2
+from typing import Any
+
+import pytest
+
+from pilots.graph.ir import DType
+from pilots.wafer.costs import collectives, constants
+from pilots.wafer.costs.constants import PRIOR, PRIOR_SOURCES, Constants, calibrated, record
+from pilots.wafer.costs.kernels import ELEMENT_OPS, TABLE, Setting, cost
+from pilots.wafer.costs.terms import Span, Terms
+from pilots.wafer.lowering import KERNEL_OF
+from pilots.wafer.machine import WSE_2, WSE_3
+from pilots.wafer.placement import tile_of
+from pilots.wafer.predict import multiply_adds
+from pilots.wafer.program import PRODUCTS, SQUARE, Call, Kernel, Rect
+from tests.pilots.wafer.hand_built import call
+
+F32, F16 = DType.FLOAT32, DType.FLOAT16
+TR = WSE_2.ramp_cycles.value
+ROUND = Constants(
+    loop_element=10.0,
+    loop_fma=3.0,
+    loop_step=100.0,
+    mesh_dispatch=5.0,
+    mesh_step=200.0,
+    gemv_dispatch=8.0,
+    map_column=8.0,
+    map_call=17.0,
+    realign=7.0,
+    launch=50.0,
+    stencil_point=2.0,
+)
+
+
+def at(dtype: DType = F16, *, machine: Any = WSE_2, alone: bool = False, **changes: float) -> Setting:
+    return Setting(machine, dtype, replace(ROUND, **changes), alone=alone)
+
+
+def terms(kernel: Kernel, op: str, tile: tuple[int, ...], grid: Any, setting: Setting, **more: Any) -> Terms:
+    return cost(call(kernel, op, tile=tile, grid=grid, **more), setting)
+
+
+def test_machine_figures_behind_the_numbers_below() -> None:
+    assert TR == 2
+    assert WSE_2.hop_cycles.value == 1
+    assert WSE_2.dsd_setup_cycles.value == 16
+    assert (at(F16).fma_cycles, at(F32).fma_cycles) == (0.25, 2.0)
+    assert [at(F16).words(n) for n in (1, 2, 3)] == [1, 1, 2]
+    assert [at(F32).words(n) for n in (1, 2, 3)] == [1, 2, 3]
+
+
+def test_summa_in_full_and_half_precision() -> None:
+    found = terms(Kernel.SUMMA, "matmul", (2, 3, 4), (5, 5), at(F32))
+    assert found == Terms(compute=5 * 12 * (10 + 3 * 2), fabric=5 * 12, launch=5 * 100 + 50)
+    found = terms(Kernel.SUMMA, "matmul", (2, 3, 4), (5, 5), at(F16))
+    assert found == Terms(compute=5 * 12 * (10 + 0.25 * 2), fabric=5 * 6, launch=5 * 100 + 50)
+
+
+def test_rotated_products_hide_their_shifts_or_wait_for_them() -> None:
+    found = terms(Kernel.MESH_GEMM, "matmul", (2, 3, 4), (5, 5), at(F16, alone=True))
+    assert found == Terms(compute=5 * 12 * (5 + 0.5), launch=5 * 200 + 50)
+    aligned = terms(Kernel.MESH_GEMM, "matmul", (2, 3, 4), (5, 5), at(F16))
+    assert aligned.fabric == 5 / 2
+    tiny = terms(Kernel.MESH_GEMM, "matmul", (1, 1, 1), (100, 100), at(F16, alone=True, mesh_dispatch=0.0))
+    assert tiny.fabric == pytest.approx(100 * (1 + 2 - 0.25))
+    around = terms(Kernel.CANNON, "matmul", (1, 1, 1), (100, 100), at(F16, alone=True))
+    assert around.fabric == pytest.approx(100 * (1 + 100 - 5.25))
+
+
+def test_matrix_vector_product() -> None:
+    line = collectives.allreduce_line(ceil(2 * 10 / 2), 6, WSE_2)
+    found = terms(Kernel.GEMV, "matmul", (2, 3, 10), (4, 6), at(F16))
+    assert found == Terms(compute=6 * (8 + 3), memory=6 * 7, fabric=line, launch=50)
+    assert terms(Kernel.GEMV, "matmul", (2, 3, 10), (4, 6), at(F16, alone=True)).memory == 0
+
+
+def test_stationary_product_and_convolution() -> None:
+    spread = ceil(2 * 3 / 2) + 4 + 2 * TR
+    chained = 2 * 10 + (2 * TR + 2) * 5
+    expected = Terms(compute=30 * (5 + 0.5), memory=6 * 7, fabric=spread + chained, launch=50)
+    assert terms(Kernel.STATIONARY, "matmul", (2, 3, 10), (4, 6), at(F16)) == expected
+    assert terms(Kernel.CONVOLUTION, "conv2d", (2, 3, 10), (4, 6), at(F16)) == expected
+
+
+def test_streamed_product() -> None:
+    found = terms(Kernel.STREAMED, "matmul", (2, 3, 10), (4, 6), at(F16))
+    assert found == Terms(compute=30 * (16 + 0.5), fabric=10 * 2 / 4, launch=50)
+
+
+def test_elementwise_counts_vector_operations_and_divisions() -> None:
+    one = 16 + 12 * 0.25
+    assert terms(Kernel.ELEMENTWISE, "add", (3, 4), (4, 4), at(F16)) == Terms(compute=one)
+    vectors, divisions = ELEMENT_OPS["sigmoid"]
+    half = terms(Kernel.ELEMENTWISE, "sigmoid", (3, 4), (4, 4), at(F16))
+    assert half.compute == pytest.approx((vectors + 3 * divisions) * one)
+    full = terms(Kernel.ELEMENTWISE, "sigmoid", (3, 4), (4, 4), at(F32))
+    assert full.compute == pytest.approx(vectors * (16 + 12 * 2) + divisions * 50 * 12)
+
+
+def test_rows_are_reduced_along_the_width() -> None:
+    line = collectives.allreduce_line(2, 6, WSE_2)
+    found = terms(Kernel.REDUCE, "reduce_sum", (3, 4), (6, 2), at(F16))
+    assert found == Terms(compute=16 + 12 * 0.25, fabric=line, launch=50)
+    softmax = terms(Kernel.SOFTMAX, "softmax", (3, 4), (6, 2), at(F16))
+    assert softmax.fabric == 2 * line
+    rms, layer = (terms(Kernel.NORM, op, (3, 4), (6, 2), at(F16)) for op in ("rms_norm", "layer_norm"))
+    assert (rms.fabric, layer.fabric) == (line, 2 * line)
+    assert rms.compute == pytest.approx(3 * (16 + 3) + 3 * 2 * 50)
+
+
+def test_moves_cost_a_setup_and_their_words() -> None:
+    for kernel in (Kernel.MOVE, Kernel.CACHE_APPEND):
+        assert terms(kernel, "slice", (3, 5), (4, 4), at(F16)) == Terms(memory=16 + 8)
+    gathered = terms(Kernel.GATHER, "embedding", (3, 5), (4, 6), at(F16))
+    assert gathered == Terms(memory=16 + 8, fabric=8 + 6 + 2 * TR, launch=50)
+    turned = terms(Kernel.TRANSPOSE, "transpose", (3, 5), (4, 6), at(F16))
+    assert turned == Terms(memory=8, fabric=8 * 6 / 4, launch=50)
+
+
+def test_stencil_counts_every_cell_of_an_element() -> None:
+    one = terms(Kernel.STENCIL, "stencil", (1, 10), (4, 4), at(F32), shape=(4, 4, 10, 7))
+    assert one == Terms(compute=10 * (7 + 3) * 2 + 7 * 16, fabric=4 * 10, launch=50)
+    four = terms(Kernel.STENCIL, "stencil", (4, 10), (2, 2), at(F32), shape=(4, 4, 10, 7))
+    assert four == Terms(compute=40 * (7 + 3) * 2 + 7 * 16, fabric=4 * 40, launch=50)
+
+
+def test_attention_is_two_products_and_a_softmax_on_a_square() -> None:
+    shape = (2, 8, 8, 2, 1, 6)
+    compute = 2 * 3 * 2 * (5 + 4 * 0.25)  # features 12/4, context 8/4, rows 16/4
+    scores = (27 + 3) * (16 + 2 * 2 * 8 * 8 / 16 * 0.25)
+    found = terms(Kernel.ATTENTION, "attention", (4, 2, 3), (4, 4), at(F16), shape=shape)
+    assert found.compute == pytest.approx(4 * compute + scores)
+    assert found.launch == 2 * 4 * 200 + 2 * 50
+    wide = terms(Kernel.ATTENTION, "attention", (4, 2, 1), (99, 4), at(F16), shape=shape)
+    assert wide == found  # what lies outside the square does not help
+
+
+def test_cached_attention_reads_the_cache_twice() -> None:
+    found = terms(
+        Kernel.ATTENTION_CACHED, "attention_cached", (2, 3, 3), (4, 4), at(F16), shape=(2, 1, 12, 2, 1, 6)
+    )
+    vectors = 2 * 2 * 3  # keys and values, sequences, places per row of elements
+    scores = (27 + 3) * (16 + 2 * ceil(12 * 2 / 16) * 0.25)
+    assert found.compute == pytest.approx(vectors * (8 + 1) + scores)
+    assert (found.memory, found.launch) == (vectors * 7, 3 * 50)
+
+
+def test_experts_are_three_products_per_row_and_choice() -> None:
+    found = terms(Kernel.EXPERTS, "expert_ffn", (5, 2), (4, 4), at(F16), shape=(5, 8, 12, 4, 2))
+    up, down = (
+        cost(call(Kernel.GEMV, "matmul", tile=tile, grid=(4, 4)), at(F16)) for tile in ((1, 2, 3), (1, 3, 2))
+    )
+    assert found == (up + up + down).times(5 * 2)
+
+
+def test_optimiser_step() -> None:
+    assert terms(Kernel.OPTIMISER, "sgd_update", (3, 4), (4, 4), at(F32)).compute == 2 * (16 + 24)
+    assert terms(Kernel.OPTIMISER, "adamw_update", (3, 4), (4, 4), at(F32)).compute == 6 * 40 + 2 * 50 * 12
+
+
+def test_every_kernel_and_operation_has_a_cost() -> None:
+    assert set(TABLE) == set(Kernel)
+    for op, kernel in KERNEL_OF.items():
+        shape = {Kernel.STENCIL: (4, 4, 4, 9), Kernel.EXPERTS: (1, 4, 4, 2, 1)}.get(kernel)
+        shape = shape or ((1, 2, 2, 2, 1, 2) if kernel.value.startswith("ATTENTION") else (4, 4, 4))
+        tile = tile_of(kernel, shape, Rect(0, 0, 3, 2))
+        found = terms(kernel, op, tile, (3, 2), at(F32), shape=shape)
+        assert all(isfinite(value) and value >= 0 for value in (found.compute, found.memory, found.fabric))
+        assert found.cycles > 0
+
+
+SIZES = [(1, 1, 1), (1, 4096, 4096), (4, 100, 7), (17, 31, 61), (64, 64, 64), (300, 1000, 50)]
+
+
+@pytest.mark.parametrize("dtype", [F32, F16])
+@pytest.mark.parametrize("rect", [(1, 1), (8, 8), (64, 2), (3, 50), (750, 994), (720, 720)])
+@pytest.mark.parametrize("kernel", [*PRODUCTS, Kernel.CONVOLUTION, Kernel.EXPERTS, *TABLE])
+def test_no_element_computes_faster_than_its_lanes(
+    kernel: Kernel, rect: tuple[int, int], dtype: DType
+) -> None:
+    if kernel in SQUARE and rect[0] != rect[1]:
+        return
+    for m, k, n in SIZES:
+        shape: tuple[int, ...] = (m, k, n)
+        if kernel.value.startswith("ATTENTION"):
+            shape = (2, 1 if kernel is Kernel.ATTENTION_CACHED else m, m, 4, 2, 8)
+        shape = {Kernel.EXPERTS: (m, k, n, 4, 2), Kernel.STENCIL: (k, n, m, 7)}.get(kernel, shape)
+        op = {Kernel.STENCIL: "stencil", Kernel.NORM: "rms_norm", Kernel.SOFTMAX: "softmax"}.get(kernel, "x")
+        area = Rect(0, 0, *rect)
+        made = Call(0, kernel, op, (), "", 0, area, shape, tile_of(kernel, shape, area), (("causal", 0),))
+        lane = (
+            2
+            / (WSE_2.fp32_flops_per_cycle_per_pe if dtype is F32 else WSE_2.fp16_flops_per_cycle_per_pe).value
+        )
+        busy = cost(made, Setting(WSE_2, dtype, calibrated())).compute * area.pes
+        assert busy >= multiply_adds(made) * lane * (1 - 1e-9)
+
+
+LINES = [(1, 2), (1, 750), (64, 4), (1000, 17), (7, 512)]
+
+
+@pytest.mark.parametrize(("b", "p"), LINES)
+def test_collectives_are_the_published_formulas(b: int, p: int) -> None:
+    turn = 2 * TR + 1
+    assert collectives.star(b, p, WSE_2) == b * (p - 1) + turn
+    assert collectives.chain(b, p, WSE_2) == b + (2 * TR + 2) * (p - 1)
+    levels = ceil(log2(p))
+    tree = max(b * levels, b * p * levels / (2 * (p - 1)) + p - 1) + turn * levels
+    assert collectives.tree(b, p, WSE_2) == pytest.approx(tree)
+    group = isqrt(p)
+    two_phase = max(2 * b, 2 * b - b / group + p - 1) + (2 * group - 2) * turn
+    assert collectives.two_phase(b, p, WSE_2) == pytest.approx(two_phase)
+    assert collectives.broadcast(b, p, WSE_2) == b + p + 2 * TR
+    assert collectives.broadcast_2d(b, p, 9, WSE_2) == b + p + 9 - 2 + turn
+    ring = 2 * (p - 1) * b / p + 4 * p - 6 + 2 * (p - 1) * turn
+    assert collectives.ring(b, p, WSE_2) == pytest.approx(ring)
+    assert collectives.reduce_line("", b, p, WSE_2) == min(
+        collectives.reduce_line(name, b, p, WSE_2) for name in ("star", "chain", "tree", "two-phase")
+    )
+
+
+def test_exchange_of_a_transform_is_the_published_bound() -> None:
+    assert collectives.all_to_all(2, 512) == 131_072
+
+
+def test_two_level_sum_is_the_published_formula_with_the_best_group() -> None:
+    b, p = 16, 512
+
+    def formula(groups: int) -> float:
+        g = p / groups
+        return g / 2 * (2 * TR + 2) + b + groups / 2 * (2 * TR + 1 + g) + b
+
+    assert collectives.two_level(b, p, WSE_2) == min(map(formula, (2, 4, 8, 16, 32, 64)))
+    whole = 32 * (8 + ceil(32 / 4)) + formula(16) + p / 2 + b + 2 * TR + 1
+    found = terms(Kernel.GEMV, "matmul", (1, 32, 32), (512, 512), at(F16, alone=True, launch=0.0))
+    assert found.cycles <= whole
+
+
+@pytest.mark.parametrize(("grid", "tile"), [(1, 46), (32, 16), (512, 4), (750, 46)])
+def test_summa_is_the_published_formula_under_its_constants(grid: int, tile: int) -> None:
+    published = grid * (tile * tile * (18 + 2.5 * tile) + tile * tile + 400)
+    setting = at(F32, alone=True, loop_element=18.0, loop_fma=2.5, loop_step=400.0, launch=0.0)
+    found = terms(Kernel.SUMMA, "matmul", (tile, tile, tile), (grid, grid), setting)
+    assert found.cycles == pytest.approx(published)
+
+
+@pytest.mark.parametrize("name", ["star", "chain", "tree", "two_phase", "ring", "broadcast", "two_level"])
+def test_a_line_of_one_element_moves_nothing_and_slow_hops_cost_more(name: str) -> None:
+    function = getattr(collectives, name)
+    assert function(100, 1, WSE_2) == 0
+    assert function(4, 700, WSE_3) > function(4, 700, WSE_2)
+    assert function(8, 700, WSE_2) > function(4, 700, WSE_2)
+    assert function(4, 701, WSE_2) >= function(4, 700, WSE_2)
+
+
+def test_other_collectives_of_one_element_and_unknown_names() -> None:
+    assert collectives.broadcast_2d(100, 1, 1, WSE_2) == collectives.allreduce_line(100, 1, WSE_2) == 0
+    with pytest.raises(KeyError):
+        collectives.reduce_line("guess", 1, 8, WSE_2)
+
+
+def test_terms_add_up_cause_by_cause() -> None:
+    found = Terms(1.5, 2, 3, 4) + Terms(1, 1, 1, 1).times(2)
+    assert found == Terms(3.5, 4, 5, 6)
+    assert found.cycles == 18.5
+    assert found.whole() == {"compute": 4, "memory": 4, "fabric": 5, "launch": 6}
+    assert Terms(compute=3 + 1e-12).whole()["compute"] == 3
+
+
+def test_spans_keep_their_ends_in_order() -> None:
+    span = Span(2.0, 1.0, 4.0) + Span(1.0, 1.0, 1.0)
+    assert span == Span(3.0, 2.0, 5.0)
+    assert span.times(2) == Span(6.0, 4.0, 10.0)
+    assert span.inverse(30) == Span(10.0, 6.0, 15.0)
+
+
+def test_starting_values_are_positive_and_name_what_was_published() -> None:
+    reference = json.loads((constants.DATA / "reference.json").read_text(encoding="utf-8"))
+    known = {item["id"] for item in reference["hardware"]}
+    known |= {f"formula {item['id']}" for item in reference["formulas"]}
+    known |= {item["id"] for item in reference["measured"]}
+    assert set(PRIOR_SOURCES) == set(PRIOR.to_json()) == set(record()["constants"])
+    assert all(getattr(PRIOR, name) > 0 for name in PRIOR_SOURCES)
+    for name, sources in PRIOR_SOURCES.items():
+        assert set(sources.split(", ")) <= known, name
+
+
+def test_constants_survive_their_record() -> None:
+    assert Constants.from_json(PRIOR.to_json()) == PRIOR
+    assert calibrated() == Constants.from_json(record()["constants"])
+    with pytest.raises(KeyError):
+        Constants.from_json({"loop_element": "1"})
