@@ -65,7 +65,8 @@ SIDES: Final = (
 @dataclass(frozen=True, slots=True)
 class Request:
     """What to compile for. grid: side of the square region, 0 for the compiler's choice; rect: a region that is no
-    square; capacity: False places what would not fit, as published runs of a few layers did.
+    square; capacity: False places more layers than fit, as published runs of a few of them did; the activations of a
+    single call have to fit all the same.
     """
 
     batch: int = 1
@@ -90,8 +91,7 @@ def compile_graph(
     if missing or not graph.nodes:
         raise UnsupportedOps(missing or (("graph without operations", "graph"),))
     setting = Setting(machine, element_type(graph), constants or calibrated(), request.mode)
-    limit = machine.data_bytes_per_pe if request.capacity else machine.sram_bytes
-    placer = Placer(setting, request.kernels, limit)
+    placer = Placer(setting, request.kernels, machine.data_bytes_per_pe)
     plans = sorted(_plans(graph, machine, request, placer), key=lambda item: (item.cycles, item.rect.pes))
     shortfalls: list[DoesNotFit] = []
     for plan in plans:

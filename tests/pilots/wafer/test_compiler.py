@@ -189,7 +189,7 @@ def test_shortfall_of_one_operation_is_exact() -> None:
     assert (error.available_bytes, error.available_pes) == (64 * SRAM, 64)
     assert error.needed_pes == -(-error.needed_bytes // SRAM)
     assert error.shortfall_bytes == error.needed_bytes - error.available_bytes
-    assert str(error.shortfall_bytes) in error.message_de
+    assert f"{error.shortfall_bytes:,} Byte".replace(",", ".") in error.message_de
 
 
 @pytest.mark.parametrize("batch", [1, 2, 512])

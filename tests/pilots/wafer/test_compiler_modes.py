@@ -95,6 +95,12 @@ def test_cache_of_a_decoder_is_cut_over_context_and_features() -> None:
     assert not {item.name for item in caches} & set(program.inputs)
 
 
+def test_activations_of_one_call_have_to_fit_even_if_layers_need_not() -> None:
+    with pytest.raises(DoesNotFit) as caught:
+        compile_graph(decoder(batch=64), WSE_2, Request(batch=64, grid=64, capacity=False))
+    assert caught.value.of_one_call
+
+
 @pytest.mark.parametrize("grid", [64, 360])
 def test_published_runs_of_a_few_layers_need_not_fit(grid: int) -> None:
     program = compile_graph(decoder("LLaMA3-70B"), WSE_2, Request(grid=grid, capacity=False))

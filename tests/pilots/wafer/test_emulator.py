@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -12,20 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pilots import replay as replays
 from pilots.graph.mlp import mlp_from_text
 from pilots.wafer import emulator, functional
+from pilots.wafer.compiler import Request, compile_graph
 from pilots.wafer.equivalence import compare
 from pilots.wafer.errors import CheckpointError, RequestError
 from pilots.wafer.facts import ev04, ev06, ev16
-from pilots.wafer.machine import MACHINES, WSE_2, WSE_3, lab_mesh
+from pilots.wafer.machine import WSE_2, WSE_3
 from pilots.wafer.plausibility import check
 from pilots.wafer.predict import predict
-from pilots.wafer.program import Kernel
+from pilots.wafer.program import PRODUCTS, Kernel
 from qms.core import canonical
+from tests.pilots.wafer import update_golden
 
-GOLDEN = Path(__file__).parent / "golden_demo.json"
-DEMO = "64-256-256-8"
+DEMO = update_golden.TEXT
 
 
 def run(text: str = DEMO, *, batch: int = 32, machine: Any = WSE_2, model: Any = None, **options: Any) -> Any:
@@ -62,25 +61,29 @@ def test_outputs_agree_with_the_plain_twin(activation: str, dtype: str, rtol: fl
     assert row.within, row
 
 
-@pytest.mark.parametrize("kernels", [(Kernel.SUMMA,), (Kernel.STATIONARY,), tuple(Kernel)])
+def products(result: emulator.EmulationResult) -> set[Kernel]:
+    return {call.kernel for call in result.program.calls if call.op == "matmul"}
+
+
+RESIDENT = [kernel for kernel in PRODUCTS if kernel is not Kernel.STREAMED]
+
+
+@pytest.mark.parametrize("kernels", [*((kernel,) for kernel in RESIDENT), tuple(Kernel)], ids="-".join)
 def test_every_kernel_computes_the_twin(kernels: tuple[Kernel, ...]) -> None:
     result = run("40-50-6", batch=8, kernels=kernels)
-    assert {stage.kernel for stage in result.program.stages} <= set(kernels)
+    assert products(result) <= set(kernels)
     assert compare("y", result.outputs, twin("40-50-6", 8, {}).astype("float32"), rtol=1e-5).within
 
 
 def test_single_sample_runs_as_matrix_vector_product() -> None:
     result = run(batch=1)
-    assert {stage.kernel for stage in result.program.stages} == {Kernel.GEMV}
+    assert products(result) == {Kernel.GEMV}
     assert compare("y", result.outputs, twin(DEMO, 1, {}).astype("float32"), rtol=1e-5).within
 
 
 def test_demo_run_matches_the_golden_file() -> None:
-    golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
-    result = run()
-    assert result.manifest == golden["manifest"]
-    assert hashlib.sha256(result.outputs.tobytes()).hexdigest() == golden["outputs_sha256"]
-    assert [item.to_json() for item in result.metrics] == golden["metrics"]
+    """After a wanted change: `python -m tests.pilots.wafer.update_golden`."""
+    assert update_golden.demo() == json.loads(update_golden.GOLDEN.read_text(encoding="utf-8"))
 
 
 SCRIPT = """
@@ -143,7 +146,7 @@ def test_run_resumed_at_every_checkpoint_gives_the_same_digest() -> None:
 
 def test_result_does_not_depend_on_the_step_size(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run("8-8-4", batch=70)
-    monkeypatch.setattr(functional, "STEP_SAMPLES", 3)
+    monkeypatch.setattr(functional.samples, "STEP_SAMPLES", 3)
     assert run("8-8-4", batch=70).result_digest == whole.result_digest
 
 
@@ -215,7 +218,7 @@ def test_metrics_carry_axes_interval_and_state() -> None:
 
 def test_half_precision_overflow_counts_as_error_and_not_as_a_crash() -> None:
     graph, weights = mlp_from_text("4-4", dtype="float16")
-    program = emulator.compile_graph(graph, WSE_2, batch=2)
+    program = compile_graph(graph, WSE_2, Request(batch=2))
     huge = {name: np.full_like(array, 60000) for name, array in weights.items()}
     inputs = np.full((2, 4), 60000, dtype=np.float16)
     assert functional.run(program, huge, inputs).non_finite_samples == 2
@@ -230,61 +233,6 @@ def test_plausibility_holds_for_a_run_and_fails_for_an_impossible_one() -> None:
     assert failed == {"effective FLOP/s", "effective SRAM bandwidth"}
     large = replace(prediction, resident_bytes=WSE_2.sram_bytes + 1)
     assert [item.name for item in check(result.program, WSE_2, large) if not item.holds] == ["resident bytes"]
-
-
-@pytest.mark.parametrize("machine", [*MACHINES.values(), lab_mesh(20, 10)], ids=lambda item: item.id)
-def test_replay_gives_the_same_digest(machine: Any) -> None:
-    result = run("16-24-4", batch=4, machine=machine, model={"seed": 9, "activation": "tanh"})
-    verdict = replays.replay(json.loads(canonical.dumps(result.manifest)))
-    assert verdict == replays.ReplayVerdict(True, result.result_digest, result.result_digest)
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (("result_digest",), "0" * 64),
-        (("inputs", "seed"), 8),
-        (("machine", "sha256"), "0" * 64),
-        (("program_digest",), "0" * 64),
-        (("emulator_version",), "9.9"),
-        (("calibration_sha256",), "0" * 64),
-        (("model", "seed"), 2),
-        (("prediction", "device_cycles"), 1),
-    ],
-)
-def test_replay_is_unequal_when_the_manifest_was_changed(path: tuple[str, ...], value: Any) -> None:
-    manifest = json.loads(canonical.dumps(run("16-24-4", batch=4).manifest))
-    target = manifest
-    for key in path[:-1]:
-        target = target[key]
-    target[path[-1]] = value
-    verdict = replays.replay(manifest)
-    assert not verdict.equal
-    assert verdict.differs
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"model": {}},
-        {"model": None},
-        {"model": {"kind": "onnx"}},
-        {"format": "other"},
-        {"machine": {"id": "lab-0x9"}},
-        {"machine": {"id": "lab-99999x99999"}},
-        {"machine": {"id": ["wse-2"]}},
-        {"inputs": {"seed": 1.5, "batch": 4}},
-        {"inputs": {"seed": 1, "batch": 10**9}},
-        {"inputs": {"seed": True, "batch": 4}},
-        {"kernels": []},
-        {"kernels": None},
-        {"result_digest": None},
-    ],
-)
-def test_replay_refuses_a_hostile_manifest_in_one_sentence(change: dict[str, Any]) -> None:
-    with pytest.raises(replays.ReplayRefused) as caught:
-        replays.replay(run("16-24-4", batch=4).manifest | change)
-    assert caught.value.message_de.endswith(".")
 
 
 def test_facts_have_the_agreed_keys_and_are_canonical() -> None:
@@ -308,7 +256,8 @@ def test_facts_have_the_agreed_keys_and_are_canonical() -> None:
     assert set(agreed.split()) <= set(facts)
     assert facts["unsupported_ops"] == []
     kernels = {item["op"]: item["kernel"] for item in facts["op_coverage"]}
-    assert kernels == {"matmul": "STATIONARY", "add": "ELEMENTWISE", "relu": "ELEMENTWISE"}
+    assert kernels["matmul"] in set(PRODUCTS)
+    assert kernels | {"matmul": ""} == {"matmul": "", "add": "ELEMENTWISE", "relu": "ELEMENTWISE"}
     for data in (
         facts,
         ev06([row], run_id="r"),

@@ -5,19 +5,56 @@ from dataclasses import replace
 
 import pytest
 
+from pilots.graph.ir import DType
 from pilots.wafer.costs.constants import calibrated
 from pilots.wafer.costs.kernels import Setting, cost
 from pilots.wafer.listing import listing
-from pilots.wafer.machine import WSE_2, lab_mesh
+from pilots.wafer.machine import WSE_2, Machine, lab_mesh
 from pilots.wafer.memory import region_bytes
 from pilots.wafer.predict import predict
-from pilots.wafer.program import Kernel, Mode
+from pilots.wafer.program import SHAPES, Kernel, Mode, Program
 from tests.pilots.wafer.graphs import compiled, decoder, mlp
 
-CALL = re.compile(
-    r" {0,4}(\d+)  (\w+) +(\w+) +region (\d+)  .* tile (\S+) +colors (\S+) +(\d+) = (.+?)(?:  x(\d+))?"
-)
+TIMES = re.compile(r"(\d+) times the next (\d+) calls, regions (\d+) to (\d+):")
+CALL = re.compile(r" {0,4}(\d+)  (\w+) +(\w+) +(.+?) +tile (\S+) +colors (\S+) +(\d+) = (.+)")
 CHAIN = "64-256-256-256-256-256-256-8"
+
+
+def read(program: Program, machine: Machine = WSE_2) -> list[tuple[str, ...]]:
+    """Return kernel, operation, sizes, tile, colors, cycles and parts of every call, repetitions written out."""
+    lines = listing(program, machine).splitlines()
+    last = max(index for index, line in enumerate(lines) if line.startswith("region"))
+    found: list[tuple[str, ...]] = []
+    left, times = 0, 1
+    block: list[tuple[str, ...]] = []
+    for line in filter(None, lines[last + 1 :]):
+        if head := TIMES.fullmatch(line):
+            times, left = int(head[1]), int(head[2])
+            first, end = len(found), len(found) + times * left - 1
+            assert (int(head[3]), int(head[4])) == (program.calls[first].region, program.calls[end].region)
+            continue
+        item = CALL.fullmatch(line)
+        assert item is not None, line
+        assert int(item[1]) == len(found) + len(block)
+        block.append(item.groups()[1:])
+        left = max(0, left - 1)
+        if not left:
+            found += block * times
+            block, times = [], 1
+    return found
+
+
+def expected(program: Program) -> list[tuple[str, ...]]:
+    at = Setting(WSE_2, program.dtype, calibrated(), program.mode)
+    found = []
+    for call in program.calls:
+        sizes = " ".join(f"{name} {size}" for name, size in zip(SHAPES[call.kernel], call.shape, strict=True))
+        cycles = cost(call, at).whole()
+        parts = " + ".join(f"{value} {name}" for name, value in cycles.items() if value)
+        colors = ",".join(str(route.color) for route in call.routes) or "-"
+        tile = "x".join(map(str, call.tile))
+        found.append((call.kernel.value, call.op, sizes, tile, colors, str(sum(cycles.values())), parts))
+    return found
 
 
 def test_head_says_what_the_program_is_and_what_a_pass_takes() -> None:
@@ -43,38 +80,32 @@ def test_every_region_is_listed_with_its_memory() -> None:
 
 
 @pytest.mark.parametrize("mode", Mode)
-def test_every_call_is_listed_once_with_kernel_tile_and_cycles(mode: Mode) -> None:
+def test_every_call_is_listed_with_kernel_tile_and_cycles(mode: Mode) -> None:
     made = compiled(mlp("64-256-256-8"), batch=32, mode=mode, grid=16)
-    lines = listing(made, WSE_2).split("\n\n")[-1].splitlines()
-    found = [CALL.fullmatch(line) for line in lines]
-    assert all(found)
-    at = Setting(WSE_2, made.dtype, calibrated(), mode)
-    for item, call in zip(found, made.calls, strict=True):
-        assert item is not None
-        index, kernel, op, region, tile, colors, cycles, parts, times = item.groups()
-        assert (int(index), kernel, op, int(region)) == (call.index, call.kernel, call.op, call.region)
-        assert tile == "x".join(map(str, call.tile))
-        assert colors == (",".join(str(route.color) for route in call.routes) or "-")
-        assert int(cycles) == sum(cost(call, at).whole().values())
-        assert sum(int(part.split()[0]) for part in parts.split(" + ")) == int(cycles)
-        assert times is None
+    assert read(made) == expected(made)
+    one = compiled(mlp("1-1"), grid=1)
+    assert read(one) == expected(one)
 
 
-def test_runs_of_equal_calls_are_written_once_with_their_number() -> None:
+@pytest.mark.parametrize("times", [2, 3, 7])
+def test_equal_calls_in_a_row_are_written_once(times: int) -> None:
     made = compiled(mlp("64-64"), batch=1)
     relu = replace(made.calls[-1], op="relu")
-    calls = tuple(replace(relu, index=index) for index in range(3))
-    text = listing(replace(made, calls=calls), WSE_2)
-    assert text.count("ELEMENTWISE") == 1
-    assert text.endswith("  x3\n")
+    calls = tuple(replace(relu, index=index) for index in range(times))
+    made = replace(made, calls=calls)
+    assert listing(made, WSE_2).count("ELEMENTWISE") == 1
+    assert read(made) == expected(made)
 
 
-def test_a_large_model_stays_readable_and_the_listing_is_the_same_every_time() -> None:
-    made = compiled(decoder("LLaMA3-70B"), systems=16)
-    text = listing(made, WSE_2)
-    assert text == listing(made, WSE_2)
-    lines = text.splitlines()
-    assert len(lines) <= len(made.calls) + len(made.regions) + 4
-    counted = sum(int(found[9] or 1) for line in lines if (found := CALL.fullmatch(line)))
-    assert counted == len(made.calls)
+@pytest.mark.parametrize("name", ["LLaMA3-8B", "LLaMA3-70B", "Mixtral-8x7B", "GPT-2"])
+def test_layers_of_a_model_are_written_once_and_nothing_is_lost(name: str) -> None:
+    made = compiled(decoder(name, context=512), systems=16)
+    assert read(made) == expected(made)
+    lines = listing(made, WSE_2).splitlines()
+    assert len(lines) < 100 + len(made.regions)
     assert all(line == line.rstrip() and line.isascii() for line in lines)
+
+
+def test_the_listing_is_the_same_every_time() -> None:
+    made = compiled(mlp(CHAIN, DType.FLOAT16), batch=33)
+    assert listing(made, WSE_2) == listing(made, WSE_2)

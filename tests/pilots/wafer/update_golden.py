@@ -1,0 +1,34 @@
+"""The golden demo run: `python -m tests.pilots.wafer.update_golden` writes its file anew after a wanted change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from pilots.graph.mlp import mlp_from_text
+from pilots.wafer import emulator
+from pilots.wafer.machine import WSE_2
+
+GOLDEN: Final = Path(__file__).parent / "golden_demo.json"
+TEXT: Final = "64-256-256-8"
+
+
+def demo() -> dict[str, Any]:
+    """Return manifest, metrics and outputs of the demo run as the file holds them."""
+    graph, weights = mlp_from_text(TEXT)
+    result = emulator.run(graph, weights, inputs_seed=7, batch=32, machine=WSE_2)
+    return {
+        "manifest": result.manifest,
+        "metrics": [item.to_json() for item in result.metrics],
+        "outputs_sha256": hashlib.sha256(result.outputs.tobytes()).hexdigest(),
+    }
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(
+        json.dumps(demo(), indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+    sys.stdout.write(f"{GOLDEN.name} written\n")
