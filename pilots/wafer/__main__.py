@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import NoReturn
 
 from pilots.graph.errors import GraphError
@@ -12,6 +14,7 @@ from pilots.wafer.cli.registry import COMMANDS
 from pilots.wafer.errors import WaferError
 
 USAGE_ERROR = 2
+INTERRUPTED = 130
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,7 +43,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (WaferError, GraphError) as error:
         sys.stderr.write(f"{error.message_de}\n")
         return USAGE_ERROR
+    except KeyboardInterrupt:
+        sys.stderr.write("\nAbgebrochen; ein Zwischenstand (--state) bleibt erhalten.\n")
+        return INTERRUPTED
+
+
+def protected() -> int:
+    """Run one command; an output that cannot be written ends in a sentence, too."""
+    if sys.stdout is None or sys.stderr is None:
+        return USAGE_ERROR
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
+        return USAGE_ERROR
+    except OSError:
+        sys.stderr.write("Die Ausgabe lässt sich nicht schreiben.\n")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return USAGE_ERROR
+    return code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(protected())

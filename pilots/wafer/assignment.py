@@ -22,7 +22,9 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """region_of: region of every call; residents: bytes per element by (region, name); largest_bytes: most of any call."""
+    """region_of: region of every call; residents: bytes per element by (region, name); largest_bytes: most of any call,
+    with what it takes while it runs.
+    """
 
     region_of: tuple[int, ...]
     residents: dict[tuple[int, str], int]
@@ -35,9 +37,12 @@ class Assigned:
 
 
 def kept_tensors(
-    graph: Graph, works: Sequence[Work], dtype: DType, mode: Mode, batch: int
+    graph: Graph, works: Sequence[Work], dtype: DType, mode: Mode, batch: int, *, rounds: int = 1
 ) -> dict[str, Kept]:
-    """Return everything that stays, by name; weights that come in from outside take no bytes."""
+    """Return everything that stays, by name; weights that come in from outside take no bytes.
+
+    rounds: how many batches take turns, each with caches of its own.
+    """
     streaming = mode is Mode.WEIGHT_STREAMING
     kind, item_bytes = ("streamed", 0) if streaming else ("weight", dtype.item_bytes)
 
@@ -46,19 +51,28 @@ def kept_tensors(
 
     kept = {item.name: Kept(kind, filled(item.tensor.shape), item_bytes) for item in graph.constants}
     return kept | {
-        node.inputs[0]: Kept("cache", filled(node.tensor.shape), dtype.item_bytes)
+        node.inputs[0]: Kept("cache", filled(node.tensor.shape), dtype.item_bytes * rounds)
         for node, work in zip(graph.nodes, works, strict=True)
         if work.caches
     }
 
 
-def assign(nodes: Sequence[Node], kept: Mapping[str, Kept], rect: Rect, room_bytes: int) -> Assigned:
-    """Fill regions of the size of `rect`, each with `room_bytes` per element, in the order of the calls."""
+def assign(
+    nodes: Sequence[Node],
+    kept: Mapping[str, Kept],
+    living_bytes: Sequence[int],
+    rect: Rect,
+    room_bytes: int,
+) -> Assigned:
+    """Fill regions of the size of `rect`, each with `room_bytes` per element, in the order of the calls.
+
+    living_bytes: what each call takes beside what stays; a region needs the most of any of its calls.
+    """
     sizes: dict[tuple[tuple[int, ...], int], int] = {}
     residents: dict[tuple[int, str], int] = {}
     region_of: list[int] = []
-    region = filled = largest = 0
-    for node in nodes:
+    region = filled = most = largest = 0
+    for node, living in zip(nodes, living_bytes, strict=True):
         needed = {}
         for name in node.inputs:
             if name in kept:
@@ -67,10 +81,10 @@ def assign(nodes: Sequence[Node], kept: Mapping[str, Kept], rect: Rect, room_byt
                     sizes[key] = resident_bytes_of(key[0], rect, key[1])
                 needed[name] = sizes[key]
         fresh = sum(size for name, size in needed.items() if (region, name) not in residents)
-        if filled and filled + fresh > room_bytes:
-            region, filled, fresh = region + 1, 0, sum(needed.values())
-        filled += fresh
-        largest = max(largest, sum(needed.values()))
+        if filled and filled + fresh + max(most, living) > room_bytes:
+            region, filled, most, fresh = region + 1, 0, 0, sum(needed.values())
+        filled, most = filled + fresh, max(most, living)
+        largest = max(largest, sum(needed.values()) + living)
         residents |= {(region, name): size for name, size in needed.items()}
         region_of.append(region)
     return Assigned(tuple(region_of), residents, largest)

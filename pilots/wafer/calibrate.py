@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pilots.wafer.extract import extract
+from pilots.wafer.fitting import touches
 from pilots.wafer.reference import Reference, published
 from pilots.wafer.validation.intervals import FACTORS, width_of
 from pilots.wafer.validation.model import EMULATOR, Model
@@ -72,7 +73,7 @@ def _family(family: Family, seen: Sequence[Row], held: Sequence[Held]) -> dict[s
     return {
         "factor_calibrated": _text(width.calibrated),
         "factor_extrapolated": _text(width.extrapolated),
-        "fitted_on": [row.entry.id for row in own],
+        "fitted_on": [row.entry.id for row in own if row.question and touches(row.question.case)],
         "held_out": [_left_out(part, [item for item in errors if item.part == part]) for part in parts],
         "interval_90": _interval(len(errors), judged=width.judged),
         "judged": width.judged,

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pilots.graph.ir import Graph, Node, model_digest
+from pilots.graph.ir import DType, Graph, Node, model_digest
 from pilots.graph.spec import verify as verify_graph
 from pilots.wafer.assignment import assign, kept_tensors
 from pilots.wafer.costs.constants import Constants, calibrated
@@ -20,13 +20,14 @@ from pilots.wafer.errors import DoesNotFit, RequestError, UnsupportedOps
 from pilots.wafer.legality import verify
 from pilots.wafer.lowering import Work, element_type, lower, unsupported
 from pilots.wafer.machine import Machine
-from pilots.wafer.memory import Need, peak_bytes
+from pilots.wafer.memory import Need, living_bytes, spread_bytes
 from pilots.wafer.placement import ANY_PRODUCT, Placed, Placer, side_doubt
 from pilots.wafer.program import Call, Kernel, Mode, Program, Rect, Region, Resident
 from pilots.wafer.routes import routes_of
 
 MICRO_BATCHES: Final = (4, 8, 16, 32, 64)
 MAX_BATCH: Final = 4096
+PARTS: Final = 4
 MAX_SYSTEMS: Final = 16
 # What a single call may take of an element: less for calls, even slower ones, leaves more for weights.
 SHARES: Final = (1, 2, 4, 8, 16)
@@ -66,7 +67,7 @@ SIDES: Final = (
 class Request:
     """What to compile for. grid: side of the square region, 0 for the compiler's choice; rect: a region that is no
     square; capacity: False places more layers than fit, as published runs of a few of them did; the activations of a
-    single call have to fit all the same.
+    single call have to fit all the same. rounds: how many batches take turns, whose caches all stay.
     """
 
     batch: int = 1
@@ -76,6 +77,7 @@ class Request:
     rect: tuple[int, int] = (0, 0)
     kernels: tuple[Kernel, ...] = ALL_KERNELS
     capacity: bool = True
+    rounds: int = 1
 
 
 def compile_graph(
@@ -191,19 +193,23 @@ def _rects(machine: Machine, request: Request) -> Iterator[Rect]:
         for side in SIDES:
             if side <= min(width, height):
                 yield Rect(0, 0, side, side)
-        yield Rect(0, 0, width, height)
+        # Parts of the whole mesh, which leave no element unused; their products are matrix-vector products.
+        for columns in range(1, PARTS + 1):
+            for rows in range(1, PARTS + 1):
+                if width // columns and height // rows:
+                    yield Rect(0, 0, width // columns, height // rows)
 
 
 def _build(graph: Graph, machine: Machine, request: Request, placer: Placer, plan: _Plan) -> Program:
     dtype = placer.setting.dtype
     placed = [placer.place(work, plan.rect, plan.share) for work in plan.works]
     found = [item for item in placed if item is not None]  # plans hold only placeable work
-    kept = kept_tensors(graph, plan.works, dtype, request.mode, plan.micro_batch)
+    kept = kept_tensors(graph, plan.works, dtype, request.mode, plan.micro_batch, rounds=request.rounds)
     fixed = machine.code_bytes_per_pe.value + machine.stack_bytes_per_pe.value
-    room = machine.sram_bytes_per_pe.value - fixed - _peak(graph, found)
-    assigned = assign(graph.nodes, kept, plan.rect, room)
+    room = machine.sram_bytes_per_pe.value - fixed
+    assigned = assign(graph.nodes, kept, _living(graph, found, dtype), plan.rect, room)
     if assigned.largest_bytes > room and request.capacity:
-        raise _too_large(assigned.largest_bytes + machine.sram_bytes_per_pe.value - room, plan.rect, machine)
+        raise _too_large(assigned.largest_bytes + fixed, plan.rect, machine)
     regions = _regions(assigned.regions, plan.rect, machine, request)
     caches = {name for name, item in kept.items() if item.kind == "cache"}
     return Program(
@@ -230,10 +236,16 @@ def _build(graph: Graph, machine: Machine, request: Request, placer: Placer, pla
     )
 
 
-def _peak(graph: Graph, placed: list[Placed]) -> int:
+def _living(graph: Graph, placed: list[Placed], dtype: DType) -> list[int]:
     pairs = list(zip(graph.nodes, placed, strict=True))
     needs = [Need(node.inputs, node.output, item.output_bytes, item.scratch_bytes) for node, item in pairs]
-    return peak_bytes(needs, {node.output: item.output_bytes for node, item in pairs})
+    outputs = set(graph.outputs)
+    kept = {
+        node.output: spread_bytes(item.call, item.call.rect, dtype)
+        for node, item in pairs
+        if node.output in outputs
+    }
+    return living_bytes(needs, {node.output: item.output_bytes for node, item in pairs}, kept)
 
 
 def _call(index: int, node: Node, template: Call, region: int, rect: Rect) -> Call:

@@ -85,28 +85,11 @@ def run(
         on_checkpoint=on_checkpoint,
         check_cancelled=check_cancelled,
     )
-    checks = plausibility.check(program, machine, prediction)
-    manifest = _manifest(
-        graph,
-        program,
-        machine,
-        prediction,
-        inputs=inputs,
-        inputs_seed=inputs_seed,
-        kernels=kernels,
-        outputs=computed.outputs,
-    )
-    return EmulationResult(
-        outputs=computed.outputs,
-        metrics=_metrics(prediction, batch, computed.non_finite_samples),
-        program=program,
-        prediction=prediction,
-        op_coverage=coverage(program),
-        checks=checks,
-        validity="GUELTIG" if all(item.holds for item in checks) else "UNGUELTIG",
-        result_digest=manifest["result_digest"],
-        manifest=manifest,
-    )
+    request = {
+        "kernels": sorted(item.value for item in kernels),
+        "inputs": {"seed": inputs_seed, "batch": batch, "sha256": array_sha256(inputs)},
+    }
+    return _result(graph, program, machine, prediction, request=request, computed=computed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +101,36 @@ class OpMatch:
     kernel: str
 
 
+def _result(
+    graph: Graph,
+    program: Program,
+    machine: Machine,
+    prediction: Prediction,
+    *,
+    request: dict[str, Any],
+    computed: functional.FunctionalResult,
+) -> EmulationResult:
+    checks = plausibility.check(program, machine, prediction)
+    manifest = _manifest(graph, program, machine, prediction, request=request, outputs=computed.outputs)
+    return EmulationResult(
+        outputs=computed.outputs,
+        metrics=_metrics(prediction, prediction.batch, computed.non_finite_samples),
+        program=program,
+        prediction=prediction,
+        op_coverage=coverage(program),
+        checks=checks,
+        validity="GUELTIG" if all(item.holds for item in checks) else "UNGUELTIG",
+        result_digest=manifest["result_digest"],
+        manifest=manifest,
+    )
+
+
 def calibration_note() -> str:
     """Return what every result says about itself (EM-02)."""
     families = record()["families"].values()
     runs = {name for family in families for name in family.get("fitted_on", ())}
     return (
-        f"Hardwaremodell mit offenen Forschungskernen, kalibriert an {len(runs)} veröffentlichten Läufen auf der WSE-2; "
+        f"Hardwaremodell mit offenen Forschungskernen, kalibriert an {len(runs)} veröffentlichten Läufen auf Silizium; "
         "nicht die Software des Herstellers."
     )
 
@@ -158,11 +165,10 @@ def _manifest(
     machine: Machine,
     prediction: Prediction,
     *,
-    inputs: Array,
-    inputs_seed: int,
-    kernels: tuple[Kernel, ...],
+    request: dict[str, Any],
     outputs: Array,
 ) -> dict[str, Any]:
+    """Return the manifest; request: allowed kernels and inputs of the run."""
     result = {
         "outputs_sha256": array_sha256(outputs),
         "shape": list(outputs.shape),
@@ -176,11 +182,10 @@ def _manifest(
         "model": dict(graph.recipe),
         "model_digest": model_digest(graph),
         "graph_signature": graph_signature(graph),
-        "kernels": sorted(item.value for item in kernels),
         "program_digest": program.digest(),
-        "inputs": {"seed": inputs_seed, "batch": prediction.batch, "sha256": array_sha256(inputs)},
         "prediction": prediction.to_json(),
         "result": result,
+        **request,
     }
     digested = {key: manifest[key] for key in ("program_digest", "inputs", "prediction", "result")}
     return manifest | {"result_digest": canonical.digest(digested)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import fsum, isfinite, sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -59,10 +59,15 @@ def compare(name: str, actual: Array, reference: Array, *, rtol: float) -> Outpu
 
 
 def _cosine(left: Array, right: Array) -> float:
-    sizes = sqrt(float(np.sum(left * left))) * sqrt(float(np.sum(right * right)))
+    sizes = sqrt(_total(left * left)) * sqrt(_total(right * right))
     if sizes == 0.0:
         return 1.0 if np.array_equal(left, right) else 0.0
-    return float(np.sum(left * right)) / sizes
+    return _total(left * right) / sizes
+
+
+def _total(values: Array) -> float:
+    """Return the sum rounded once: no order of additions, so no processor decides its last bit."""
+    return fsum(values.ravel().tolist())
 
 
 def _text(value: float | None) -> str | None:

@@ -21,6 +21,8 @@ from pilots.wafer.program import Mode, Program
 
 MAX_CONTEXT: Final = 2**20
 MAX_ROWS: Final = 2**22  # tokens of one prefill over all sequences
+COPIES: Final = (1, 2, 4, 8, 16)
+ROUNDS: Final = (1, 2, 4, 8, 16)
 CAUSES: Final = ("compute", "memory", "fabric", "launch", "off_wafer")
 
 
@@ -121,11 +123,7 @@ def capacity(config: ModelConfig, machine: Machine, question: Question, decode: 
 
 def _phase(config: ModelConfig, machine: Machine, question: Question, phase: str) -> Phase:
     """Compile for the share of the requests that one copy of the program serves, and predict."""
-    program = _program(config, machine, question, phase, question.batch)
-    copies = max(1, question.systems // program.systems)
-    share = -(-question.batch // copies)
-    if share < question.batch:
-        program = _program(config, machine, question, phase, share)
+    program, share = _shared(config, machine, question, phase)
     running = -(-question.batch // share)
     prediction = predict(program, machine, batch=share, copies=running)
     tokens = question.batch * (1 if phase == "decode" else question.context)
@@ -148,15 +146,59 @@ def _phase(config: ModelConfig, machine: Machine, question: Question, phase: str
     )
 
 
+def _shared(config: ModelConfig, machine: Machine, question: Question, phase: str) -> tuple[Program, int]:
+    """Return the program with the shortest step and its share of the requests.
+
+    Tried are copies, each on the fewest systems that hold it, and rounds: a part of the requests after the other, while
+    the caches of all of them stay.
+    """
+    found: list[tuple[float, Program, int]] = []
+    refused: list[DoesNotFit] = []
+    for copies in (count for count in COPIES if count <= min(question.systems, question.batch)):
+        share = -(-question.batch // copies)
+        for rounds in (count for count in ROUNDS if count <= share):
+            try:
+                program = _on_fewest(
+                    config, machine, question, phase, (share, rounds, question.systems // copies)
+                )
+            except DoesNotFit as error:
+                refused.append(error)
+                continue
+            found.append((predict(program, machine, batch=share).step_seconds.value, program, share))
+    if not found:
+        raise min(refused, key=lambda error: error.shortfall_bytes)
+    _, program, share = min(found, key=lambda item: item[0])
+    return program, share
+
+
+def _on_fewest(
+    config: ModelConfig, machine: Machine, question: Question, phase: str, split: tuple[int, int, int]
+) -> Program:
+    """Return the program on the fewest systems it fits on; split: requests, rounds, systems there are."""
+    share, rounds, most = split
+    counts = sorted({count for count in COPIES if count < most} | {most})
+    for systems in counts:
+        try:
+            return _program(config, machine, replace(question, systems=systems), phase, (share, rounds))
+        except DoesNotFit:
+            if systems == most:
+                raise
+    raise AssertionError("unreachable")  # counts ends with `most`
+
+
 def step_seconds(config: ModelConfig, machine: Machine, question: Question, systems: int) -> float:
     """Return the seconds of one answer step of all requests when `systems` share them."""
     return _phase(config, machine, replace(question, systems=systems), "decode").step_seconds.value
 
 
-def _program(config: ModelConfig, machine: Machine, question: Question, phase: str, batch: int) -> Program:
+def _program(
+    config: ModelConfig, machine: Machine, question: Question, phase: str, split: tuple[int, int]
+) -> Program:
+    share, rounds = split
+    batch = -(-share // rounds)
     dtype = config.dtype if config.dtype.item_bytes == 2 else DType.FLOAT32
     graph = decoder_graph(config, phase=phase, batch=batch, context=question.context, dtype=dtype)
-    request = Request(batch=batch, mode=question.mode, systems=question.systems)
+    request = Request(batch=batch, mode=question.mode, systems=question.systems, rounds=rounds)
     return _compiled(graph, machine, request, config)
 
 

@@ -63,8 +63,8 @@ def label(case: Case) -> str:
             words = (dtype.value,)
         case Collective(kind=kind, algorithm=algorithm):
             words = (kind, algorithm or "*")
-        case Stencil(method=method, points=points, mixed_precision=mixed, exchange=exchange):
-            words = (method, str(points), "mixed" if mixed else "fp32", "halo" if exchange else "no halo")
+        case Stencil(method=method, points=points, mixed_precision=mixed):
+            words = (method, str(points), "mixed" if mixed else "fp32")
         case Training(forward_only=forward_only):
             words = ("forward" if forward_only else "step",)
         case _:

@@ -21,7 +21,7 @@ from pilots.wafer.workloads import Case
 __all__ = ["PRIOR", "CannotPredict", "Constants", "Estimate", "Sample", "fit", "predict_cycles"]
 
 Vector = npt.NDArray[np.float64]
-SPRING: Final = 0.06  # weight of a starting value against one measured entry
+SPRING: Final = 0.15  # weight of a starting value against one independent setting
 ROUNDS: Final = 12
 STEP: Final = 1e-3
 LONGEST: Final = 1.0  # no constant moves by more than a factor e in one round
@@ -52,6 +52,13 @@ def fit(samples: Sequence[Sample]) -> Constants:
         if float(np.max(np.abs(step))) < ENOUGH:
             break
     return _constants(point)
+
+
+def touches(case: Case) -> bool:
+    """Say whether any constant changes the prediction of a case; a case that none touches is not fitted."""
+    point = np.array([log(getattr(PRIOR, name)) for name in NAMES])
+    base = predict_cycles(case, PRIOR).cycles
+    return any(predict_cycles(case, _constants(moved)).cycles != base for moved in _moved(point))
 
 
 def _moved(point: Vector) -> list[Vector]:

@@ -1,4 +1,4 @@
-"""What is legal in a program: one table of rules, checked after the compiler and before every interpreter."""
+"""What is legal in a program: one table of rules, checked on everything the compiler hands out."""
 
 from __future__ import annotations
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Final
 
 from pilots.graph.ir import DType
 from pilots.wafer.machine import Machine
-from pilots.wafer.program import ACCUMULATOR_BYTES, PRODUCTS, SQUARE, Call, Kernel, Mode, Program, Resident
+from pilots.wafer.program import (
+    ACCUMULATOR_BYTES,
+    PRODUCTS,
+    SQUARE,
+    Call,
+    Kernel,
+    Mode,
+    Program,
+    Rect,
+)
 
 ATTENTIONS: Final = (Kernel.ATTENTION, Kernel.ATTENTION_CACHED)
 
@@ -17,6 +26,10 @@ ATTENTIONS: Final = (Kernel.ATTENTION, Kernel.ATTENTION_CACHED)
 def scratch_bytes(call: Call, dtype: DType) -> int:
     """Return the bytes one element needs for a call beside its inputs and its result: sums, queues, copies."""
     item = dtype.item_bytes
+    if call.kernel is Kernel.STREAMED:
+        return (
+            2 * call.tile[0] * ACCUMULATOR_BYTES
+        )  # the column that is summed, and the one that is passed on
     if call.kernel in PRODUCTS or call.kernel is Kernel.CONVOLUTION:
         tile_m, tile_k, tile_n = call.tile
         sums = tile_m * min(tile_n, _STREAM_COLUMNS) * ACCUMULATOR_BYTES
@@ -55,28 +68,43 @@ def need_of(call: Call, dtype: DType, mode: Mode) -> Need:
     return Need(call.inputs, call.output, output_bytes(call, dtype), scratch)
 
 
-def peak_bytes(needs: Sequence[Need], value_bytes: Mapping[str, int]) -> int:
-    """Return the largest sum of living values and scratch over a run of calls, in bytes per element.
+def living_bytes(
+    needs: Sequence[Need], value_bytes: Mapping[str, int], kept_bytes: Mapping[str, int] | None = None
+) -> list[int]:
+    """Return for each call the sum of living values and scratch while it runs, in bytes per element.
 
     value_bytes: bytes of every value some call computes; other names are inputs or stay and are counted elsewhere.
+    kept_bytes: outputs of the program, spread evenly once nobody reads them any more.
     """
+    kept = kept_bytes or {}
     last_use = {name: index for index, need in enumerate(needs) for name in need.inputs}
     living: dict[str, int] = {}
-    total = peak = 0
+    total = 0
+    found: list[int] = []
     for index, need in enumerate(needs):
         for name in (*need.inputs, need.output):
             if name in value_bytes and name not in living:
                 living[name] = value_bytes[name]
                 total += living[name]
-        peak = max(peak, total + need.scratch_bytes)
+        found.append(total + need.scratch_bytes)
         for name in (*need.inputs, need.output):
             if name in living and last_use.get(name, -1) <= index:
-                total -= living.pop(name)
-    return peak
+                total += kept.get(name, 0) - living.pop(name)
+    return found
+
+
+def spread_bytes(call: Call, rect: Rect, dtype: DType) -> int:
+    """Return the bytes one element keeps of an output that is cut over the whole rectangle."""
+    if call.kernel is Kernel.CACHE_APPEND:
+        return 0  # written in place
+    width = call.shape[2] if call.kernel in PRODUCTS else call.shape[1]
+    return -(-call.shape[0] // rect.height) * -(-width // rect.width) * dtype.item_bytes
 
 
 def output_bytes(call: Call, dtype: DType) -> int:
     """Return the bytes one element holds of the result of a call."""
+    if call.kernel is Kernel.STREAMED:
+        return call.tile[0] * -(-call.tile[2] // call.rect.width) * dtype.item_bytes
     if call.kernel in PRODUCTS or call.kernel is Kernel.CONVOLUTION:
         return call.tile[0] * call.tile[2] * dtype.item_bytes
     if call.kernel in ATTENTIONS:
@@ -93,9 +121,14 @@ def region_bytes(program: Program, machine: Machine) -> tuple[int, ...]:
     found = []
     for region in range(len(program.regions)):
         resident = sum(item.bytes_per_pe for item in program.residents if item.region == region)
-        calls = (call for call in program.calls if call.region == region)
-        peak = peak_bytes([need_of(call, program.dtype, program.mode) for call in calls], values)
-        found.append(fixed + resident + peak)
+        calls = [call for call in program.calls if call.region == region]
+        kept = {
+            call.output: spread_bytes(call, call.rect, program.dtype)
+            for call in calls
+            if call.output in program.outputs
+        }
+        living = living_bytes([need_of(call, program.dtype, program.mode) for call in calls], values, kept)
+        found.append(fixed + resident + max(living, default=0))
     return tuple(found)
 
 
@@ -103,8 +136,3 @@ def resident_bytes(program: Program, machine: Machine) -> int:
     """Return the SRAM high-water mark summed over all used elements, in bytes."""
     pairs = zip(program.regions, region_bytes(program, machine), strict=True)
     return sum(region.rect.pes * size for region, size in pairs)
-
-
-def kept_bytes(residents: Iterable[Resident]) -> int:
-    """Return the bytes per element of everything that stays."""
-    return sum(item.bytes_per_pe for item in residents)

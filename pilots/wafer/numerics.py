@@ -149,7 +149,10 @@ def _wave(x: npt.NDArray[Any], *, shift: int) -> Float:
     square = np.multiply(rest, rest)
     sine = np.multiply(rest, polynomial(square, SIN_TERMS))
     cosine = polynomial(square, COS_TERMS)
-    quadrant = np.add(whole.astype(np.int64), shift) & 3
+    # The remainder is exact in floats; a cast of what no int64 holds would differ between processors.
+    turns = np.where(np.isfinite(whole), whole, 0.0)
+    remainder = np.subtract(turns, np.multiply(np.floor(np.divide(turns, 4.0)), 4.0))
+    quadrant = np.add(remainder.astype(np.int64), shift) & 3
     value = np.where(quadrant & 1, cosine, sine)
     return np.asarray(np.where(quadrant & 2, np.negative(value), value), dtype=np.float32)
 

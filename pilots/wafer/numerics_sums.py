@@ -21,22 +21,6 @@ def chain_sum(parts: Float) -> Float:
     return total
 
 
-def two_level_sum(parts: Float, group: int) -> Float:
-    """Return the sum over the first axis: groups of `group` neighbours from first to last, then the groups."""
-    return chain_sum(
-        np.stack([chain_sum(parts[start : start + group]) for start in range(0, len(parts), group)])
-    )
-
-
-def tree_sum(parts: Float) -> Float:
-    """Return the sum over the first axis as a binary tree: neighbours pair up, an odd one waits."""
-    while len(parts) > 1:
-        even = len(parts) // 2 * 2
-        pairs = np.add(parts[0:even:2], parts[1:even:2])
-        parts = np.concatenate([pairs, parts[even:]])
-    return np.array(parts[0])
-
-
 def two_level_group(tiles: int) -> int:
     """Return the size of a group of the two-level tree: the root of the number of tiles, rounded up."""
     return isqrt(tiles - 1) + 1 if tiles else 1

@@ -62,7 +62,7 @@ DOUBT: Final = 1.25
 # Sides of the squares they were measured on; elsewhere a tenth less is not worth an extrapolation.
 MEASURED_SIDES: Final = {Kernel.SUMMA: (1, 750), Kernel.MESH_GEMM: (480, 720), Kernel.GEMV: (360, 660)}
 SIDE_DOUBT: Final = 1.1
-MAX_GEMV_ROWS: Final = 64  # beyond, a product by many samples is no matrix-vector product any more
+MAX_GEMV_ROWS: Final = 16  # beyond, a product by many samples is no matrix-vector product any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,8 @@ def side_doubt(calls: Iterable[Call]) -> float:
     """Return by how much a region is judged slower because no product of its kind was measured at its size."""
     for call in calls:
         low, high = MEASURED_SIDES.get(call.kernel, (0, 0))
-        if call.kernel in PRODUCTS and not low <= call.rect.width <= high:
+        inside = low <= call.rect.width <= high and call.rect.width == call.rect.height
+        if call.kernel in PRODUCTS and not inside:
             return SIDE_DOUBT
     return 1.0
 

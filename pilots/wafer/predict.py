@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, prod
-from typing import Any
+from typing import Any, Final
 
 from pilots.wafer.costs.constants import Constants, calibrated
 from pilots.wafer.costs.kernels import Setting, cost
@@ -86,7 +86,7 @@ def predict(
     streamed = streamed_bytes(program)
     stream_seconds = passes * 8 * streamed / machine.io_link_bits_per_second.value
     waiting = _waiting(device, stream_seconds)
-    moved = batch * _io_bytes(program)
+    moved = _io_bytes(program, batch)
     host_seconds = (
         2 * machine.host_transaction_ns.value / NANOSECONDS + 8 * moved / machine.host_bits_per_second.value
     )
@@ -216,9 +216,15 @@ def _operand_elements(call: Call) -> int:
     return shape[0] * shape[1] if call.kernel in (Kernel.GATHER, Kernel.OPTIMISER) else shape[1]
 
 
-def _io_bytes(program: Program) -> int:
-    """Return the bytes per sample that go in and out: the first call's rows and the last call's result."""
+def _io_bytes(program: Program, batch: int) -> int:
+    """Return the bytes that enter and leave for a batch: token ids or samples, and the result of the last call."""
     first, last = program.calls[0], program.calls[-1]
-    entering = first.shape[1] if first.kernel in PRODUCTS else 2
-    leaving = last.shape[2] if last.kernel in PRODUCTS else last.shape[1]
-    return (entering + leaving) * program.dtype.item_bytes
+    item_bytes = program.dtype.item_bytes
+    width = last.shape[2] if last.kernel in PRODUCTS else last.shape[1]
+    if first.kernel is Kernel.GATHER:
+        passes = program.micro_batches(batch)
+        return passes * (first.shape[0] * ID_BYTES + last.shape[0] * width * item_bytes)
+    return batch * (first.shape[1] + width) * item_bytes
+
+
+ID_BYTES: Final = 4

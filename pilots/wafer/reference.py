@@ -23,7 +23,8 @@ MAX_BYTES: Final = 16 * 1024 * 1024
 MAX_ENTRIES: Final = 20_000
 MAX_FIELD: Final = 1_000  # texts that are searched; source and quote may be longer
 MAX_PROSE: Final = 20_000
-REQUIRED: Final = ("id", "system", "workload", "metric", "unit")
+REQUIRED: Final = ("id", "workload")
+SEARCHED: Final = ("system", "metric", "unit")
 OPTIONAL: Final = ("source", "quote")
 CONFIDENCES: Final = ("measured", "vendor-claim", "derived")
 
@@ -129,10 +130,11 @@ def stripped(entry: Entry) -> tuple[str, ...]:
 def _entry(row: object, number: int) -> Entry:
     if not isinstance(row, dict):
         _fail(f"Eintrag {number} der Referenzdatei ist kein JSON-Objekt.")
+    row = {name: value for name, value in row.items() if value is not None}  # null says as little as nothing
     for name in REQUIRED:
         if name not in row:
             _fail(f"Eintrag {number} der Referenzdatei hat kein Feld „{name}“.")
-    for name in (*REQUIRED, *OPTIONAL):
+    for name in (*REQUIRED, *SEARCHED, *OPTIONAL):
         value = row.get(name, "")
         longest = MAX_PROSE if name in OPTIONAL else MAX_FIELD
         if not isinstance(value, str) or len(value) > longest:
@@ -145,12 +147,12 @@ def _entry(row: object, number: int) -> Entry:
     if not isinstance(params, dict):
         _fail(f"Das Feld „params“ von Eintrag {number} muss ein JSON-Objekt sein.")
     confidence = row.get("confidence", "")
-    if confidence != "" and confidence not in CONFIDENCES:
-        _fail(f"Das Feld „confidence“ von Eintrag {number} muss {', '.join(CONFIDENCES)} lauten.")
-    known = {*REQUIRED, *OPTIONAL, "params", "value", "confidence"}
+    if confidence not in CONFIDENCES:
+        confidence = ""  # then the entry is predicted and not scored
+    known = {*REQUIRED, *SEARCHED, *OPTIONAL, "params", "value", "confidence"}
     return Entry(
         **{name: row[name] for name in REQUIRED},
-        **{name: row.get(name, "") for name in OPTIONAL},
+        **{name: row.get(name, "") for name in (*SEARCHED, *OPTIONAL)},
         params=params,
         value=_value(row.get("value"), number),
         confidence=confidence,

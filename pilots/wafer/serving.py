@@ -17,7 +17,7 @@ from pilots.graph.decoder_weights import seeded_weights
 from pilots.graph.ir import Array
 from pilots.graph.model_config import ModelConfig
 from pilots.wafer import functional, plausibility
-from pilots.wafer.compiler import Request, compile_graph
+from pilots.wafer.compiler import MAX_BATCH, Request, compile_graph
 from pilots.wafer.costs.constants import calibration_sha256
 from pilots.wafer.costs.terms import Span
 from pilots.wafer.emulator import EMULATOR_VERSION
@@ -28,6 +28,8 @@ from pilots.wafer.program import Program
 from qms.core import canonical
 
 MAX_TOKENS: Final = 1024
+MAX_MULTIPLY_ADDS: Final = 2**37  # some minutes of NumPy on one core
+MAX_VALUES: Final = 2**28  # numbers of the widest activation or of all caches: 1 GiB in fp32
 PHASES: Final = ("prefill", "decode")
 MANIFEST_FORMAT: Final = "wafer-generation-manifest-1"
 
@@ -87,18 +89,27 @@ def generate(
     _check(config, plan)
     weights = seeded_weights(config, plan.seed)
     programs = {phase: _program(config, machine, plan, phase) for phase in PHASES}
-    prompt = _prompt(config, plan)
     done = functional.generate(
         programs["prefill"],
         programs["decode"],
         weights,
-        prompt,
+        _prompt(config, plan),
         plan.tokens,
         checkpoint=checkpoint,
         on_progress=on_progress,
         on_checkpoint=on_checkpoint,
         check_cancelled=check_cancelled,
     )
+    return _generation(config, machine, plan, programs, done)
+
+
+def _generation(
+    config: ModelConfig,
+    machine: Machine,
+    plan: Plan,
+    programs: Mapping[str, Program],
+    done: functional.GenerationResult,
+) -> Generation:
     predictions = {phase: predict(program, machine, batch=plan.batch) for phase, program in programs.items()}
     checks = [plausibility.check(programs[phase], machine, predictions[phase]) for phase in PHASES]
     manifest = _manifest(plan, machine, programs, predictions, done)
@@ -124,6 +135,30 @@ def _check(config: ModelConfig, plan: Plan) -> None:
     if plan.prompt + plan.tokens > limit:
         sentence = f"Eingabe und Antwort zusammen dürfen {limit} Token nicht übersteigen."
         raise RequestError(f"{plan.prompt} + {plan.tokens} tokens exceed {limit}", message_de=sentence)
+    _check_work(config, plan)
+
+
+def _check_work(config: ModelConfig, plan: Plan) -> None:
+    """Refuse what would take hours or more memory than a machine has, before any weight is made."""
+    if not 1 <= plan.batch <= MAX_BATCH:
+        sentence = f"Die Zahl der Anfragen zugleich muss zwischen 1 und {MAX_BATCH} liegen."
+        raise RequestError(f"batch {plan.batch}", message_de=sentence)
+    length = plan.prompt + plan.tokens
+    work = (
+        plan.batch
+        * length
+        * (config.params_active + 2 * config.layers * config.heads * config.head_dim * length)
+    )
+    widest = max(config.ffn, config.hidden, config.heads * length)
+    values = plan.batch * max(
+        plan.prompt * widest, config.vocab, 2 * config.layers * config.kv_heads * config.head_dim * length
+    )
+    if work > MAX_MULTIPLY_ADDS or values > MAX_VALUES:
+        sentence = (
+            "Diese Rechnung ist zu groß, um sie mit echten Zahlen zu emulieren; bitte verkleinern Sie Modell, Eingabe, "
+            "Antwort oder die Zahl der Anfragen."
+        )
+        raise RequestError(f"{work} multiply-adds, {values} values", message_de=sentence)
 
 
 def _program(config: ModelConfig, machine: Machine, plan: Plan, phase: str) -> Program:

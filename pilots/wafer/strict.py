@@ -169,5 +169,12 @@ def _shown(value: object) -> str:
     elif type(value) is int:
         shown = number(value)
     else:
-        shown = json.dumps(value, ensure_ascii=True, default=lambda item: getattr(item, "text", "?"))
+        shown = _dumped(value)
     return clean(shown)
+
+
+def _dumped(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=True, default=lambda item: getattr(item, "text", "?"))
+    except RecursionError:  # writing takes more of the stack than reading did
+        return "zu tief verschachtelt"

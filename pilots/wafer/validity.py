@@ -7,10 +7,10 @@ shows (grid, tile, context, batch, bytes of an element) stand beside them for `c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from pilots.graph.ir import DType
+from pilots.wafer.costs.uncertainty import CALIBRATED, EXTRAPOLATED, OUTSIDE, Trust, widened
 from pilots.wafer.features import NAMES, features, label
 from pilots.wafer.machine import MACHINES
 from pilots.wafer.workloads import (
@@ -27,9 +27,6 @@ from pilots.wafer.workloads import (
 )
 from qms.core.values import decimal_text, rounded
 
-CALIBRATED: Final = "KALIBRIERT"
-EXTRAPOLATED: Final = "EXTRAPOLIERT"
-OUTSIDE: Final = "AUSSERHALB_KALIBRIERUNG"
 TOLERANCE: Final = 0.01  # decimals in the record are rounded
 VALID_UP_TO: Final = (
     100  # declared validity: no feature beyond this multiple of the largest one any family was fitted on
@@ -37,29 +34,18 @@ VALID_UP_TO: Final = (
 LISTED: Final = ("item_bytes",)
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
-    """state of EM-04; factor: half-width of the 90 % interval as a ratio; reason: German, empty if KALIBRIERT."""
-
-    state: str
-    factor: float
-    reason: str
-
-
 def trust(case: Case, record: Mapping[str, Any]) -> Trust:
     """Return how far a prediction of `case` may be trusted under a calibration record."""
     families, factors = record["families"], record["factors"]
     known = families.get(case.family.value, {})
-    wide = float(known.get("factor_extrapolated") or factors["unknown"])
-    if not MACHINES[case.machine_id].calibrated:
-        wide *= float(factors["generation"])
+    wide = widened(known, factors, MACHINES[case.machine_id])
     outside = _outside(case, [item.get("range", {}) for _, item in sorted(families.items())])
     if outside:
-        return Trust(OUTSIDE, wide, outside)
+        return Trust(case.family, OUTSIDE, wide, outside)
     span = known.get("range", {})
     if not known.get("judged") or not inside(case, span):
-        return Trust(EXTRAPOLATED, wide, _beyond(case, known))
-    return Trust(CALIBRATED, float(known["factor_calibrated"]), "")
+        return Trust(case.family, EXTRAPOLATED, wide, _beyond(case, known))
+    return Trust(case.family, CALIBRATED, float(known["factor_calibrated"]), "")
 
 
 def range_of(cases: Sequence[Case]) -> dict[str, Any]:

@@ -87,7 +87,8 @@ class Collective:
 class Stencil:
     """One step over nx x ny x nz cells, one column of nz cells per element; method: JACOBI, WAVE or BICGSTAB.
 
-    flops_per_cell: as the source counts them; 0: two per point. exchange: False if the halo is kept in the element.
+    flops_per_cell: as the source counts them; 0: two per point. mixed_precision: part of the label alone, which decides
+    what is inside the calibrated range; the cost of a method does not ask for it.
     """
 
     method: str
@@ -97,7 +98,6 @@ class Stencil:
     nz: int
     flops_per_cell: int
     mixed_precision: bool
-    exchange: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ Workload = Gemm | LocalProduct | Gemv | Collective | Stencil | Fft | Decode | Pr
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A workload on a machine. clock_hz 0: the machine's own clock; layers_scaled: only some layers were run there."""
+    """A workload on a machine. clock_hz 0: the machine's own clock."""
 
     family: Family
     workload: Workload
@@ -161,4 +161,3 @@ class Case:
     clock_hz: int
     systems: int
     quantity: Quantity
-    layers_scaled: bool = False

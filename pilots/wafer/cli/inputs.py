@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, Final
 
 from pilots.graph.model_config import ModelConfig, parse_config
@@ -15,7 +16,7 @@ from pilots.wafer.estimate import Question
 from pilots.wafer.machine import MACHINES, Machine, find
 from pilots.wafer.program import Mode
 
-MAX_FILE_BYTES: Final = 2**24
+MAX_FILE_BYTES: Final = 2**28
 USUAL_CONTEXT: Final = 4096
 MODES: Final = {"resident": Mode.RESIDENT, "weight-streaming": Mode.WEIGHT_STREAMING}
 
@@ -38,7 +39,7 @@ def add_question(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--context",
         type=int,
-        default=0,
+        default=None,
         help="Token je Anfrage; ohne Angabe 4096, höchstens was das Modell kann",
     )
     parser.add_argument("--batch", type=int, default=1, help="Anfragen zugleich")
@@ -53,7 +54,7 @@ def model(arguments: argparse.Namespace) -> ModelConfig:
 def question(arguments: argparse.Namespace, config: ModelConfig) -> Question:
     """Return what is asked of a model."""
     usual = min(USUAL_CONTEXT, config.max_context or USUAL_CONTEXT)
-    context = arguments.context or usual
+    context = usual if arguments.context is None else arguments.context
     return Question(context, arguments.batch, arguments.systems, MODES[arguments.mode])
 
 
@@ -69,12 +70,14 @@ def machine(arguments: argparse.Namespace) -> Machine:
 
 
 def read_text(name: str) -> str:
-    """Return the text of a file; raises RequestError if it cannot be read, is too large or no UTF-8."""
+    """Return the text of a regular file; raises RequestError if it is none, cannot be read, is too large or no UTF-8."""
     path = Path(name)
     try:
+        if not path.is_file():
+            raise RequestError(f"{name} is no file", message_de=f"Die Datei {name} lässt sich nicht lesen.")
         if path.stat().st_size > MAX_FILE_BYTES:
             raise RequestError(
-                f"{name} is too large", message_de=f"Die Datei {name} ist größer als 16\u00a0MiB."
+                f"{name} is too large", message_de=f"Die Datei {name} ist größer als 256\u00a0MiB."
             )
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -83,6 +86,27 @@ def read_text(name: str) -> str:
         ) from error
     except UnicodeDecodeError as error:
         raise RequestError(f"{name}: {error}", message_de=f"Die Datei {name} ist kein UTF-8-Text.") from error
+
+
+def there(path: Path) -> bool:
+    """Say whether something lies at a path; raises RequestError for a path that cannot be one."""
+    try:
+        return path.exists()
+    except OSError as error:
+        raise RequestError(f"{path}: {error}", message_de="Der Name der Datei ist zu lang.") from error
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Replace a file; a half-written one never takes the place of a whole one. Raises RequestError."""
+    refusal = f"Die Datei {path} lässt sich nicht schreiben."
+    if there(path) and not path.is_file():
+        raise RequestError(f"{path} is no regular file", message_de=refusal)
+    try:
+        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:40]}.", delete=False) as fresh:
+            fresh.write(content)
+        Path(fresh.name).replace(path)
+    except OSError as error:
+        raise RequestError(f"{path}: {error}", message_de=refusal) from error
 
 
 def write(text: str) -> None:

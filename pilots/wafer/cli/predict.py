@@ -32,7 +32,7 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.map:
         memory, _ = pe_maps(found.decode.program, machine)
         share = memory * (100.0 / machine.sram_bytes_per_pe.value)
-        Path(arguments.map).write_bytes(heatmap_png(share, view=VIEWS[arguments.view]))
+        inputs.write_file(Path(arguments.map), heatmap_png(share, view=VIEWS[arguments.view]))
     if arguments.json:
         inputs.write_json(to_json(found))
     else:
@@ -42,7 +42,14 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def text(found: Estimate) -> str:
     """Return the answer as a table for people."""
-    lines = [f"{found.config.name} auf {found.machine.name}", calibration_note(), ""]
+    asked, machine = found.question, found.machine
+    lines = [
+        f"{found.config.name}, {found.config.params} Parameter, {found.decode.program.dtype.value}",
+        f"{machine.name}, {machine.clock_hz.value / 1e9:.2f} GHz",
+        f"Kontext {asked.context}, Anfragen zugleich {asked.batch}, Systeme {asked.systems}, {asked.mode.value}",
+        calibration_note(),
+        "",
+    ]
     lines += _phase("Antwort", found.decode)
     lines += _phase("Eingabe", found.prefill) if found.prefill else [f"Eingabe: {found.prefill_refusal_de}"]
     memory = found.capacity

@@ -58,22 +58,26 @@ class State:
 
     def load(self) -> dict[str, Any] | None:
         """Return the saved state, or None if there is none; raises RequestError for a file that is none."""
-        if not self.path.exists():
+        if not inputs.there(self.path):
             return None
         try:
-            found = canonical.loads(self.path.read_bytes())
-        except (OSError, ValueError) as error:
-            sentence = (
-                f"Der Zwischenstand {self.path} ist beschädigt; löschen Sie die Datei, um neu zu beginnen."
-            )
-            raise RequestError(f"{self.path}: {error}", message_de=sentence) from error
-        return found if isinstance(found, dict) else None
+            found = canonical.loads(inputs.read_text(str(self.path)))
+        except (ValueError, RecursionError) as error:
+            raise self._broken(str(error)) from error
+        if not isinstance(found, dict) or "format" not in found:
+            raise self._broken("no interim state")
+        return found
 
     def save(self, state: dict[str, Any]) -> None:
-        """Replace the saved state."""
-        fresh = self.path.with_name(f"{self.path.name}.neu")
-        fresh.write_text(json.dumps(state), encoding="utf-8")
-        fresh.replace(self.path)
+        """Replace the saved state; raises RequestError if the file cannot be written."""
+        inputs.write_file(self.path, json.dumps(state).encode("utf-8"))
+
+    def _broken(self, reason: str) -> RequestError:
+        sentence = (
+            f"Die Datei {self.path} ist kein Zwischenstand eines Laufs; löschen Sie sie, um neu zu beginnen, oder nennen "
+            "Sie eine andere."
+        )
+        return RequestError(f"{self.path}: {reason}", message_de=sentence)
 
 
 def _decoder(

@@ -58,9 +58,10 @@ class Setting:
     @property
     def fma_cycles(self) -> float:
         """Cycles per multiply-add of one element."""
-        if self.dtype is DType.FLOAT32:
-            return 2 / self.machine.fp32_flops_per_cycle_per_pe.value * FP32_ISSUE
-        return 2 / self.machine.fp16_flops_per_cycle_per_pe.value
+        machine = self.machine
+        wide = self.dtype is DType.FLOAT32
+        rate = machine.fma_fp32_millielements_per_cycle if wide else machine.fma_fp16_millielements_per_cycle
+        return 1000 / rate.value
 
     def words(self, elements: float) -> int:
         """Return the wavelets that `elements` numbers take."""
@@ -70,9 +71,6 @@ class Setting:
     def launch(self) -> float:
         """Cycles until every element of a rectangle has started a kernel."""
         return self.constants.launch
-
-
-FP32_ISSUE: Final = 2.0  # pe.fma32.si: 0.5 elements per cycle where the data sheet has one
 
 
 def cost(call: Call, setting: Setting) -> Terms:
@@ -87,7 +85,7 @@ def _summa(call: Call, at: Setting) -> Terms:
     block = max(at.words(tile_m * tile_k), at.words(tile_k * tile_n))
     per_fma = c.loop_fma if at.dtype is DType.FLOAT32 else at.fma_cycles
     compute = tile_k * tile_n * (c.loop_element + per_fma * tile_m)
-    return Terms(compute=steps * compute, fabric=steps * block, launch=steps * c.loop_step + at.launch)
+    return Terms(compute=steps * compute, fabric=steps * block, launch=steps * c.step + at.launch)
 
 
 def _mesh(call: Call, at: Setting) -> Terms:
@@ -101,7 +99,7 @@ def _mesh(call: Call, at: Setting) -> Terms:
     shift = max(at.words(tile_m * tile_k), at.words(tile_k * tile_n)) + longest * hop
     wait = max(0.0, shift - compute)
     align = 0.0 if at.alone else steps / 2 * hop
-    return Terms(steps * compute, 0.0, steps * wait + align, steps * c.mesh_step + at.launch)
+    return Terms(steps * compute, 0.0, steps * wait + align, steps * c.step + at.launch)
 
 
 def _gemv(call: Call, at: Setting) -> Terms:
@@ -129,8 +127,9 @@ def _streamed(call: Call, at: Setting) -> Terms:
     tile_m, tile_k, tile_n = call.tile
     setup = at.machine.dsd_setup_cycles.value
     compute = tile_k * tile_n * (setup + tile_m * at.fma_cycles)
-    sums = tile_m * ACCUMULATOR_BYTES // WORD_BYTES
-    return Terms(compute, 0.0, tile_n * sums / max(1, call.rect.width), at.launch)
+    sums = tile_n * tile_m * ACCUMULATOR_BYTES // WORD_BYTES  # every link of a row carries all of them
+    wait = max(0.0, sums - compute) if call.rect.width > 1 else 0.0
+    return Terms(compute, 0.0, wait, at.launch)
 
 
 def _vector(elements: float, ops: tuple[int, int], at: Setting) -> float:
@@ -182,7 +181,7 @@ def _attention(call: Call, at: Setting) -> Terms:
     scores = batch * heads * queries * context / side**2
     vector = _vector(scores, ELEMENT_OPS["softmax"], at)
     fabric = 2 * collectives.allreduce_line(at.words(tile_q), side, at.machine)
-    return Terms(side * compute + vector, 0.0, fabric, 2 * side * c.mesh_step + 2 * at.launch)
+    return Terms(side * compute + vector, 0.0, fabric, 2 * side * c.step + 2 * at.launch)
 
 
 def _attention_cached(call: Call, at: Setting) -> Terms:
@@ -194,8 +193,10 @@ def _attention_cached(call: Call, at: Setting) -> Terms:
     compute = vectors * (c.gemv_dispatch + ceil(tile_h * at.fma_cycles))
     scores = batch * ceil(context * heads / (width * height))
     compute += _vector(scores, ELEMENT_OPS["softmax"], at)
-    sums = (at.words(scores), 1, 1, at.words(batch * tile_h))
-    fabric = sum(collectives.allreduce_line(words, height, at.machine) for words in sums)
+    rows = at.words(batch * ceil(heads / width))
+    fabric = collectives.allreduce_line(at.words(scores), width, at.machine)
+    for words in (rows, rows, at.words(batch * tile_h)):
+        fabric += collectives.allreduce_line(words, height, at.machine)
     memory = vectors * c.realign
     return Terms(compute, memory, fabric, 3 * at.launch)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, isclose
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +36,16 @@ class Terms:
         return Terms(self.compute * count, self.memory * count, self.fabric * count, self.launch * count)
 
     def whole(self) -> dict[str, int]:
-        """Return whole cycles by cause, each rounded up."""
-        return {name: ceil(getattr(self, name) - 1e-9) for name in CAUSES}
+        """Return whole cycles by cause, each rounded up; what rounding of floats left behind is no cycle."""
+        return {name: _whole(getattr(self, name)) for name in CAUSES}
 
 
+def _whole(cycles: float) -> int:
+    nearest = round(cycles)
+    return nearest if isclose(cycles, nearest, rel_tol=ROUNDING, abs_tol=ROUNDING) else ceil(cycles)
+
+
+ROUNDING = 1e-12
 CAUSES = ("compute", "memory", "fabric", "launch")
 
 

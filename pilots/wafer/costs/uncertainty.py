@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -85,13 +86,19 @@ def trust_in(program: Program, machine: Machine, *, copies: int = 1) -> Trust:
 def trust(family: Family, machine: Machine, reasons: list[str], *, outside: bool) -> Trust:
     """Return the trust in a prediction of a family; any reason widens the interval."""
     known, factors = family_record(family), record()["factors"]
-    wide = float(known.get("factor_extrapolated") or factors["unknown"])
-    wide *= 1.0 if machine.calibrated else float(factors["generation"])
+    wide = widened(known, factors, machine)
     if outside:
+        wide = max(wide, float(factors["unknown"]))
         return Trust(family, OUTSIDE, wide, "außerhalb des erklärten Gültigkeitsbereichs dieser Familie")
     if reasons:
         return Trust(family, EXTRAPOLATED, wide, "; ".join(reasons))
     return Trust(family, CALIBRATED, float(known["factor_calibrated"]), "")
+
+
+def widened(known: Mapping[str, Any], factors: Mapping[str, Any], machine: Machine) -> float:
+    """Return the half-width of a family beyond its range as a ratio, on a machine that may not be calibrated."""
+    wide = float(known.get("factor_extrapolated") or factors["unknown"])
+    return wide if machine.calibrated else wide * float(factors["generation"])
 
 
 def _outside_range(program: Program, machine: Machine, family: Family) -> list[str]:
@@ -113,6 +120,8 @@ def _outside_range(program: Program, machine: Machine, family: Family) -> list[s
         found.append(f"Kernel {', '.join(strange)}")
     grid = limits.get("grid")
     side = max(max(region.rect.width, region.rect.height) for region in program.regions)
+    if any(region.rect.width != region.rect.height for region in program.regions):
+        found.append("Region nicht quadratisch")
     if grid and not grid[0] <= side <= grid[1]:
         found.append(f"Gitter {side} außerhalb {grid[0]}–{grid[1]}")
     found += [reason for call in program.calls if (reason := _call_outside(call, limits))][:1]

@@ -31,7 +31,7 @@ def unseal(state: Mapping[str, Any], kind: str, run_key: str) -> Mapping[str, An
     content = {name: value for name, value in state.items() if name != "sha256"}
     try:
         digest = canonical.digest(content)
-    except (canonical.CanonicalError, TypeError) as error:
+    except (canonical.CanonicalError, TypeError, RecursionError) as error:
         raise broken(f"checkpoint is malformed: {error}") from error
     if state.get("format") != kind or state.get("run_key") != run_key:
         raise broken("checkpoint belongs to another run")

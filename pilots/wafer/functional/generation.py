@@ -89,7 +89,7 @@ def generate(
     while len(state.tokens) < tokens:
         if check_cancelled is not None:
             check_cancelled()
-        _add_token(task, state)
+        _add_token(task, state, check_cancelled)
         _compare(state, expected)
         if on_checkpoint is not None:
             on_checkpoint(_sealed(task, state))
@@ -142,33 +142,34 @@ def _capacity(program: Program) -> int:
     return contexts.pop()
 
 
-def _add_token(task: _Task, state: _State) -> None:
+def _add_token(task: _Task, state: _State, check_cancelled: Cancel | None) -> None:
     counter = MultiplyAdds()
-    logits = _decoded(task, state, counter) if state.tokens else _prefilled(task, state, counter)
+    step = _decoded if state.tokens else _prefilled
+    logits = step(task, state, counter, check_cancelled)
     state.tokens.append(np.argmax(logits, axis=-1).astype(np.int32)[:, None])
     state.logits.append(array_sha256(stored(logits, task.decode.program.dtype)))
     state.multiply_adds += counter.total
 
 
-def _prefilled(task: _Task, state: _State, counter: MultiplyAdds) -> Array:
+def _prefilled(task: _Task, state: _State, counter: MultiplyAdds, check_cancelled: Cancel | None) -> Array:
     """Return the logits of the last tokens of the prompts; keys and values fill the front of the caches."""
     batch, length = task.prompt.shape
     inputs = {IDS: task.prompt.reshape(-1), POSITIONS: np.tile(np.arange(length, dtype=np.int32), batch)}
     program, capacity = task.prefill.program, _capacity(task.decode.program)
-    values = execute(task.prefill, inputs, listener=counter)
+    values = execute(task.prefill, inputs, listener=counter, check_cancelled=check_cancelled)
     for cache, name in zip(task.decode.caches, program.outputs[1:], strict=True):
         rows = values[name].reshape(batch, length, -1)
         state.caches[cache] = np.pad(rows, ((0, 0), (0, capacity - length), (0, 0)))
     return values[program.outputs[0]]
 
 
-def _decoded(task: _Task, state: _State, counter: MultiplyAdds) -> Array:
+def _decoded(task: _Task, state: _State, counter: MultiplyAdds, check_cancelled: Cancel | None) -> Array:
     """Return the logits after the last token; the caches hold it afterwards."""
     batch, length = task.prompt.shape
     position = np.full(batch, length + len(state.tokens) - 1, dtype=np.int32)
     inputs = {IDS: state.tokens[-1][:, 0], POSITIONS: position, **state.caches}
     program = task.decode.program
-    values = execute(task.decode, inputs, listener=counter)
+    values = execute(task.decode, inputs, listener=counter, check_cancelled=check_cancelled)
     state.caches = {
         cache: values[name] for cache, name in zip(task.decode.caches, program.outputs[1:], strict=True)
     }

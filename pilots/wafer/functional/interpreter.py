@@ -66,7 +66,7 @@ def execute(
     missing = [name for name in needed if name not in inputs]
     if missing:
         raise _missing("Eingaben", missing)
-    wanted = {*program.outputs, *keep}
+    wanted = dict.fromkeys((*program.outputs, *keep))  # in this order the result is handed out
     values = {name: _held(inputs[name], program.dtype) for name in needed}
     for call in program.calls:
         if check_cancelled is not None:
@@ -75,8 +75,8 @@ def execute(
         values[call.output] = _applied(call, operands, program.dtype)
         if listener is not None:
             listener(call, operands, values[call.output])
-        for name in {*call.inputs, call.output} - wanted:
-            if loaded.last_use.get(name, -1) <= call.index:
+        for name in (*call.inputs, call.output):
+            if name not in wanted and loaded.last_use.get(name, -1) <= call.index:
                 values.pop(name, None)
     return {name: values[name] if name in values else loaded.weights[name] for name in wanted}
 

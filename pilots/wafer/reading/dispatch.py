@@ -89,15 +89,7 @@ def _question(inputs: Inputs, row: Row | None) -> Question:
     filled = list(where.gaps)
     workload = row.read(inputs, filled, where)
     quantities.check_asked(workload, quantity)
-    case = Case(
-        row.family,
-        workload,
-        where.machine_id,
-        where.clock_hz,
-        where.systems,
-        quantity,
-        layers_scaled=models.is_scaled(inputs),
-    )
+    case = Case(row.family, workload, where.machine_id, where.clock_hz, where.systems, quantity)
     repeats = fabric.repeats(inputs) if row.read is fabric.stencil else 1
     per_request = bool(_PER_REQUEST.search(inputs.metric))
     return Question(case, inputs.unit, scale, repeats, tuple(filled), where.software, per_request)

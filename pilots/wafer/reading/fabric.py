@@ -58,7 +58,7 @@ def stencil(inputs: Inputs, filled: list[str], where: Setting) -> Stencil:
     if inputs.unit.casefold().replace("flops", "flop/s").endswith("flop/s"):
         filled.append("flops")
     mixed = "mixed" in text
-    return Stencil(method, points, *cells, counted, mixed, exchange=True)
+    return Stencil(method, points, *cells, counted, mixed)
 
 
 def fft(inputs: Inputs, filled: list[str], where: Setting) -> Fft:

@@ -20,7 +20,7 @@ BINARY: Final = {
 # Names in `params` that describe a workload. Everything else is taken away before anything is read.
 ALLOWED_PARAMS: Final = frozenset(
     """P tile dtype precision clock_GHz M K N Mt Kt Nt width height grid iters max_ite padded cores PEs batch MSL seq ctx
-    context in out B wavelets words bytes algorithm nx ny nz zDim points layers model systems num_csx n size jobs_in_flight
+    context in out B wavelets words bytes algorithm nx ny nz zDim points layers model systems num_csx n size
     """.casefold().split()
 )
 _ASSIGNED: Final = re.compile(r"((?:\b[A-Za-z_]\w*\s*=\s*)+)(\d+(?:\.\d+)?)\s*([kKmM]?)(?![\w*.^])")

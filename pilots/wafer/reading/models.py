@@ -65,11 +65,6 @@ def training(inputs: Inputs, filled: list[str], where: Setting) -> Training:
     )
 
 
-def is_scaled(inputs: Inputs) -> bool:
-    """Say whether only some layers were run and the figure was scaled to the whole model."""
-    return bool(re.search(r"layers?\s+scaled|scaled\s+layers?", inputs.text, re.IGNORECASE))
-
-
 def model(inputs: Inputs) -> ModelConfig:
     """Return the sizes of the model an entry names; raises NotReadable if they are not known."""
     name = inputs.word("model") or _KIND.split(inputs.workload, maxsplit=1)[0]

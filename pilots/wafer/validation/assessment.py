@@ -8,6 +8,7 @@ from functools import cache
 from math import log
 from typing import Any, Final
 
+from pilots.wafer.costs.uncertainty import Trust
 from pilots.wafer.reading.inputs import Question
 from pilots.wafer.reading.quantities import is_rate, to_unit
 from pilots.wafer.reference import Reference
@@ -18,7 +19,7 @@ from pilots.wafer.validation.model import EMULATOR, Model
 from pilots.wafer.validation.rows import Row, fitted, rows_of, silicon
 from pilots.wafer.validation.splits import Held, by_family, by_group, by_system, curve_through, leave_out
 from pilots.wafer.validation.statistics import Figures, figures
-from pilots.wafer.validity import Trust, trust
+from pilots.wafer.validity import trust
 from pilots.wafer.workloads import Case, Family
 
 

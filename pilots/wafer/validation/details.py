@@ -75,7 +75,8 @@ def constants(record: Mapping[str, Any], prior: Mapping[str, str]) -> list[str]:
         (
             "Startwerte sind für etwas anderes veröffentlicht als die Läufe der Anpassung (Quellen in `costs/constants.py`). "
             "Alle Einträge einer Einstellung haben zusammen das Gewicht eins. Die letzten beiden Spalten sagen, um welchen Faktor "
-            "sich eine Konstante höchstens bewegt, wenn eine Einstellung fehlt: so zeigt sich, ob sie an wenigen Läufen hängt."
+            "sich eine Konstante höchstens bewegt, wenn eine Einstellung fehlt: so zeigt sich, ob sie an wenigen Läufen hängt. "
+            "Was geändert wurde, nachdem Fehler bekannt waren, nennt die Entscheidung 0104."
         ),
         "",
         *table(("Konstante (Takte)", "Startwert>", "angepasst>", "bewegt sich>", "ohne"), rows),

@@ -17,7 +17,6 @@ MIN_ENTRIES: Final = 3  # below, or from a single setting, a family has no error
 MIN_GROUPS: Final = 2
 FACTORS: Final[dict[str, str]] = {
     "generation": "2",  # rt.hop3 against rt.hop2
-    "half_precision": "4",  # pe.simd2: four fp16 lanes where fp32 has one
     "host": "2",  # io.tcp and io.rpc are two single figures a factor 2.4 apart
     "unknown": "4",  # no measurement at all
     "widening": "2",  # outside the calibrated range the logarithmic error is doubled (EM-04)
@@ -74,11 +73,18 @@ class Coverage:
 
 
 def width_of(family: Family, held: Sequence[Held]) -> Width:
-    """Return the width of a family's interval from held-out errors."""
-    own = [item for item in held if item.row.family is family]
-    judged = len(own) >= MIN_ENTRIES and len({item.part for item in own}) >= MIN_GROUPS
-    errors = [abs(item.log_error) for item in (own if judged else held)]
-    return Width(upper_bound(errors) if errors else log(float(FACTORS["unknown"])), judged)
+    """Return the width of a family's interval from held-out errors.
+
+    A family with too few of its own takes the width of all, but never less than its own largest error; a family that
+    was never measured is unknown.
+    """
+    own = [abs(item.log_error) for item in held if item.row.family is family]
+    parts = {item.part for item in held if item.row.family is family}
+    if not own:
+        return Width(log(float(FACTORS["unknown"])), judged=False)
+    if len(own) >= MIN_ENTRIES and len(parts) >= MIN_GROUPS:
+        return Width(upper_bound(own), judged=True)
+    return Width(max(*own, upper_bound([abs(item.log_error) for item in held])), judged=False)
 
 
 def covered(held: Sequence[Held]) -> tuple[Covered, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from pilots.graph.errors import GraphError
 from pilots.wafer.errors import WaferError
 from pilots.wafer.reading.inputs import Question, Refused
 from pilots.wafer.reading.quantities import to_cycles
@@ -71,7 +72,7 @@ def _row(entry: Entry, model: Model) -> Row:
     family = question.case.family
     try:
         before = model.cycles(question.case, model.prior)
-    except WaferError as error:
+    except (WaferError, GraphError) as error:
         return Row(entry, kind, family, None, error.message_de, None, "")
     published = None if entry.number is None else to_cycles(entry.number, question)
     return Row(

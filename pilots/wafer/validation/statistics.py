@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, exp, expm1
+from math import ceil, expm1
 from typing import Final
 
 TOO_FEW: Final = 10  # below, the 90th percentile is the maximum
@@ -54,8 +54,3 @@ def upper_bound(sizes: Sequence[float]) -> float:
     count = len(ordered)
     rank = count if count < TOO_FEW else ceil(0.9 * count)
     return ordered[rank - 1]
-
-
-def factor(log_width: float) -> float:
-    """Return a width in logarithms as a factor around the value."""
-    return exp(log_width)

@@ -44,7 +44,7 @@ from pilots.wafer.workloads import (
 F32, F16 = DType.FLOAT32, DType.FLOAT16
 LLAMA = find("LLaMA3-8B")
 SMALL = replace(LLAMA, layers=2)
-JACOBI = Stencil("JACOBI", 7, 700, 900, 200, 0, mixed_precision=False, exchange=True)
+JACOBI = Stencil("JACOBI", 7, 700, 900, 200, 0, mixed_precision=False)
 WORKLOADS: dict[str, Workload] = {
     "summa": Gemm("SUMMA", 512, 512, 512, 32, F32),
     "mesh": Gemm("MESH_GEMM", 2048, 2048, 2048, 0, F16),
@@ -115,7 +115,7 @@ def test_what_has_no_model_is_refused_in_one_sentence(work: Any, machine_id: str
 
 def test_summa_is_one_call_timed_inside_the_elements() -> None:
     c = calibrated()
-    tile = 16**2 * (c.loop_element + 16 * c.loop_fma) + 16**2 + c.loop_step
+    tile = 16**2 * (c.loop_element + 16 * c.loop_fma) + 16**2 + c.step
     assert cycles(WORKLOADS["summa"]) == pytest.approx(32 * tile + c.launch)
 
 
@@ -127,7 +127,14 @@ def test_products_inside_one_element() -> None:
 
 @pytest.mark.parametrize(
     ("size", "machine_id", "side"),
-    [(1, "wse-2", 1), (2, "wse-2", 2), (511, "wse-2", 256), (512, "wse-2", 512), (9999, "wse-2", 512)],
+    [
+        (1, "wse-2", 1),
+        (2, "wse-2", 2),
+        (3, "wse-2", 2),
+        (511, "wse-2", 256),
+        (512, "wse-2", 512),
+        (9999, "wse-2", 512),
+    ],
 )
 def test_runs_without_a_grid_take_the_largest_power_of_two(size: int, machine_id: str, side: int) -> None:
     case = Case(Family.GEMV, Gemv(size, 1, 0, F16), machine_id, 0, 1, Quantity.CYCLES)

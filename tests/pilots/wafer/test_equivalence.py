@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from pilots.wafer.equivalence import compare
+from tests.pilots.wafer.hand_built import numbers
 
 
 def f32(*values: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
@@ -26,6 +27,15 @@ def test_half_precision_also_needs_the_direction() -> None:
     assert row.cosine < 0.999
     assert not row.within
     assert compare("y", turned.astype(np.float32), reference.astype(np.float32), rtol=0.6).within
+
+
+def test_direction_does_not_depend_on_the_order_of_the_numbers() -> None:
+    left, right = numbers("left", 5000, scale=1e4), numbers("right", 5000, scale=1e-3)
+    found = {
+        compare("y", left[order][None], right[order][None], rtol=1.0).cosine
+        for order in (np.arange(5000), np.arange(5000)[::-1], np.argsort(left, kind="stable"))
+    }
+    assert len(found) == 1
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])

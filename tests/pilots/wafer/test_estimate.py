@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from pilots.graph.decoder import decoder_graph
 from pilots.graph.known_models import find
 from pilots.graph.model_config import ModelConfig, parse_config
+from pilots.wafer.compiler import Request, compile_graph
 from pilots.wafer.costs.uncertainty import trust_in
 from pilots.wafer.errors import DoesNotFit, RequestError
 from pilots.wafer.estimate import (
     CAUSES,
+    COPIES,
     MAX_ROWS,
     Estimate,
     Phase,
@@ -23,6 +26,7 @@ from pilots.wafer.estimate import (
     to_json,
 )
 from pilots.wafer.machine import WSE_2, WSE_3, Machine, lab_mesh
+from pilots.wafer.predict import predict
 from pilots.wafer.program import Mode
 
 CONFIG = """{
@@ -88,7 +92,9 @@ def test_tokens_and_joules_follow_from_the_step(batch: int) -> None:
         pytest.approx(batch / step.lower),
     )
     assert found.decode.tokens_per_second_per_sequence.value == pytest.approx(1 / step.value)
-    used = found.decode.program.systems
+    copies = -(-batch // found.decode.prediction.batch)
+    used = found.decode.program.systems * copies
+    assert used <= 2
     joules = found.decode.joules_per_token
     assert joules.value == pytest.approx(step.value * 20_000 * used / batch)
     assert joules.lower == pytest.approx(step.lower * 15_000 * used / batch)
@@ -107,6 +113,24 @@ def test_copies_on_further_systems_share_the_requests(systems: int) -> None:
     assert found.decode.tokens_per_second.value == pytest.approx(16 / step.value)
     assert found.decode.joules_per_token.value == pytest.approx(step.value * 20_000 * systems / 16)
     assert step.value <= one.decode.step_seconds.value
+
+
+@pytest.mark.parametrize(
+    ("batch", "systems"), [(1, 16), (2, 2), (3, 3), (5, 2), (8, 4), (8, 8), (17, 16), (32, 16)]
+)
+def test_as_many_copies_are_taken_as_make_the_shortest_step(batch: int, systems: int) -> None:
+    steps: dict[int, float] = {}
+    for copies in (1, 2, 4, 8, 16):
+        if copies <= min(batch, systems):
+            share = -(-batch // copies)
+            graph = decoder_graph(LLAMA, phase="decode", batch=share, context=2048, dtype=LLAMA.dtype)
+            program = compile_graph(graph, WSE_2, Request(batch=share, systems=systems // copies))
+            steps[copies] = predict(program, WSE_2, batch=share).step_seconds.value
+    found = ask(batch=batch, systems=systems).decode
+    assert COPIES == (1, 2, 4, 8, 16)
+    assert found.step_seconds.value == pytest.approx(min(steps.values()))
+    running = -(-batch // found.prediction.batch)
+    assert found.program.systems * running <= systems
 
 
 @pytest.mark.parametrize(("batch", "share"), [(1, 1), (2, 1), (3, 2), (5, 3)])

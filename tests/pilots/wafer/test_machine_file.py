@@ -269,3 +269,13 @@ def test_what_is_no_json_object_is_refused_with_one_sentence(text: str) -> None:
 def test_a_file_of_exactly_the_allowed_size_is_read() -> None:
     text = dump(WSE_2)
     assert load(text + " " * (machine_file.MAX_CHARACTERS - len(text))) == WSE_2
+
+
+@pytest.mark.parametrize("field", ["format", "name", "colors", "clocks"])
+def test_a_value_nested_to_any_depth_is_one_sentence(field: str) -> None:
+    """Writing a value out takes more of the stack than reading it did; somewhere only the one of them fails."""
+    text = json.dumps(own() | {field: "HERE"})
+    for depth in range(1, 1500, 7):
+        with pytest.raises(FileError) as caught:
+            load(text.replace('"HERE"', "[" * depth + "]" * depth))
+        assert caught.value.message_de.endswith(".")

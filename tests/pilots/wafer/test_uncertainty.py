@@ -7,7 +7,14 @@ import pytest
 
 from pilots.graph.ir import DType
 from pilots.wafer.costs.constants import record
-from pilots.wafer.costs.uncertainty import FITTED_PRODUCTS, MAX_DECODE_BATCH, Trust, family_record, trust_in
+from pilots.wafer.costs.uncertainty import (
+    FITTED_PRODUCTS,
+    MAX_DECODE_BATCH,
+    Trust,
+    family_record,
+    trust,
+    trust_in,
+)
 from pilots.wafer.machine import WSE_2, WSE_3, Machine, lab_mesh
 from pilots.wafer.placement import tile_of
 from pilots.wafer.program import Call, Kernel, Mode, Program, Rect, Region
@@ -150,6 +157,19 @@ def test_a_family_nobody_measured_is_outside(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("pilots.wafer.costs.uncertainty.record", lambda: known)
     found = trust_in(product(Kernel.SUMMA, SQUARE_16, 32, F32), WSE_2)
     assert (found.state, found.factor) == ("AUSSERHALB_KALIBRIERUNG", 4.0)
+
+
+@pytest.mark.parametrize(
+    ("extrapolated", "machine", "factor"),
+    [("1.2", WSE_2, 4.0), ("4", WSE_2, 4.0), ("5", WSE_2, 5.0), ("1.9", WSE_3, 4.0), ("3", WSE_3, 6.0)],
+)
+def test_outside_is_never_narrower_than_unknown(
+    extrapolated: str, machine: Machine, factor: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known: dict[str, Any] = record() | {"families": {"GEMM": {"factor_extrapolated": extrapolated}}}
+    monkeypatch.setattr("pilots.wafer.costs.uncertainty.record", lambda: known)
+    found = trust(Family.GEMM, machine, [], outside=True)
+    assert (found.state, found.factor) == ("AUSSERHALB_KALIBRIERUNG", pytest.approx(factor))
 
 
 def test_interval_is_a_ratio_around_the_value() -> None:

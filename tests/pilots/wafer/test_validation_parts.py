@@ -6,13 +6,14 @@ from math import e, exp, log
 
 import pytest
 
+from pilots.wafer.costs.uncertainty import CALIBRATED, EXTRAPOLATED, OUTSIDE
 from pilots.wafer.reading.inputs import Refused
 from pilots.wafer.reference import question_of
 from pilots.wafer.validation import naive
 from pilots.wafer.validation.families import DECLARED, Kind, group_of, is_noise, kind_of, system_of
 from pilots.wafer.validation.rows import NOISE_DE, fitted, is_listed_noise, rows_of, silicon
 from pilots.wafer.validation.statistics import figures, median, upper_bound
-from pilots.wafer.validity import CALIBRATED, EXTRAPOLATED, OUTSIDE, inside, range_of, trust
+from pilots.wafer.validity import inside, range_of, trust
 from pilots.wafer.workloads import Family
 from tests.pilots.wafer.small_model import SMALL, entry, one, reference_of, summa
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from math import exp, log
+from types import SimpleNamespace
 
 import pytest
 
@@ -95,6 +96,32 @@ def test_width_is_the_family_s_own_only_with_enough_independent_entries():
     assert not other.judged
     assert other.log_width == pytest.approx(max(abs(item.log_error) for item in held))
     assert width_of(Family.GEMV, []).calibrated == pytest.approx(4.0)
+
+
+def errors_of(family, *errors, parts=2):
+    return [
+        SimpleNamespace(row=SimpleNamespace(family=family), part=f"{family} {index % parts}", log_error=error)
+        for index, error in enumerate(errors)
+    ]
+
+
+def test_a_family_nobody_measured_is_unknown_however_well_others_are_known():
+    found = width_of(Family.DECODE, errors_of(Family.GEMM, *[0.01] * 20))
+    assert not found.judged
+    assert (found.calibrated, found.extrapolated) == (pytest.approx(4), pytest.approx(16))
+
+
+@pytest.mark.parametrize(("own", "width"), [(-0.9, 0.9), (0.2, 0.2), (0.05, 0.1)])
+def test_a_family_with_too_few_entries_is_never_narrower_than_its_own_error(own, width):
+    held = errors_of(Family.GEMM, *[0.1] * 20) + errors_of(Family.GEMV, own, 0.0)
+    assert width_of(Family.GEMV, held).log_width == pytest.approx(width)
+
+
+@pytest.mark.parametrize(("count", "parts", "judged"), [(3, 2, True), (2, 2, False), (9, 1, False)])
+def test_three_entries_of_two_settings_judge_a_family(count, parts, judged):
+    held = errors_of(Family.GEMM, *[0.5] * 20) + errors_of(Family.GEMV, *[0.1] * count, parts=parts)
+    found = width_of(Family.GEMV, held)
+    assert (found.judged, found.log_width) == (judged, 0.1 if judged else 0.5)
 
 
 def test_interval_of_a_held_out_row_is_made_without_it():
