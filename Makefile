@@ -1,7 +1,7 @@
 # AI-QMS. Two commands matter: `make run` and `make test`. Each works alone, on a fresh clone, in any order.
 #   make run [PORT=8000] [DEMO=0]   start here; DEMO=0 starts empty, without demo data
 #   make test [STRICT=1]            lint, types, architecture, tests; STRICT=1 fails where a system part is missing
-# For maintainers: lint lock test-full test-postgres bench fuzz services screenshots texts doctor clean
+# For maintainers: lint lock test-full test-frontends test-postgres bench fuzz services screenshots texts doctor clean
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -94,10 +94,20 @@ test-full: .venv/.dev
 	@$(PY) -m qms.core.catalogues
 	STRICT=$(STRICT) $(PY) -m pytest -q -rs -m full $(ARGS) || [ $$? = 5 ]  # 5: no test is marked full
 
+# Front ends on the real frameworks (CPU). On Linux torch comes from its CPU index: set PIP_FIND_LINKS or PIP_EXTRA_INDEX_URL.
+.venv/.frontends: requirements-frontends.lock .venv/.dev
+	@echo "PyTorch, JAX und ONNX für die Tests werden eingerichtet ..."
+	@$(PIP) install --require-hashes --no-deps --no-compile -r requirements-frontends.lock
+	@touch .venv/.frontends
+
+.PHONY: test-frontends
+test-frontends: .venv/.frontends
+	STRICT=$(STRICT) $(PY) -m pytest -q -rs -m frontends tests/pilots/graph/frontends $(ARGS)
+
 .PHONY: test-postgres
 test-postgres: .venv/.dev
 	@$(PY) -m qms.core.catalogues
-	STRICT=$(STRICT) .ci/with_postgres $(PY) -m pytest -q -n auto --maxprocesses 8 --dist loadfile -rs -m "not full and not browser and not system" $(ARGS)
+	STRICT=$(STRICT) .ci/with_postgres $(PY) -m pytest -q -n auto --maxprocesses 8 --dist loadfile -rs -m "not full and not browser and not system and not frontends" $(ARGS)
 
 .PHONY: bench
 bench: .venv/.dev
@@ -130,6 +140,8 @@ lock: .venv/.dev
 	@$(PIP) install uv
 	$(PY) -m uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -o requirements.lock
 	$(PY) -m uv pip compile pyproject.toml --group dev -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-header --no-annotate -q -o requirements-dev.lock
+	$(PY) -c 'import tomllib; print(*(item for group in tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"].values() for item in group), sep="\n")' \
+	| $(PY) -m uv pip compile - -c requirements-dev.lock --python-version 3.11 --python-platform linux --generate-hashes --no-header --no-annotate -q -o requirements-frontends.lock
 
 # Takes away what can be made again; var/ holds data and stays.
 .PHONY: clean

@@ -73,7 +73,7 @@ def enumerations() -> list[type[Enum]]:
     from qms.core.coded import Coded
 
     for path in files("qms", "pilots"):
-        if not {"migrations", "management"} & set(path.parts):
+        if not {"migrations", "management", "frontends"} & set(path.parts):  # no codes there
             importlib.import_module(module(path))
     found = {kind for base in (Coded, TextChoices) for kind in below(base) if list(kind)}
     found |= {kind for kind in below(Enum) if kind.__name__ in labels_beside()}

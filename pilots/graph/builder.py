@@ -68,6 +68,10 @@ class GraphBuilder:
         self._types[output] = tensor
         return output
 
+    def tensor(self, name: str) -> Tensor:
+        """Return shape and type of a value added before; raises KeyError."""
+        return self._types[name]
+
     def build(
         self, *outputs: str, recipe: tuple[tuple[str, str | int], ...] = ()
     ) -> tuple[Graph, dict[str, Array]]:

@@ -9,13 +9,14 @@ import pytest
 from tests.architecture.sources import ROOT
 
 RUN, DEV = "requirements.lock", "requirements-dev.lock"
+FRONT_ENDS = "requirements-frontends.lock"
 
 
 def pins(name):
     return {line.rstrip(" \\") for line in (ROOT / name).read_text().splitlines() if line[:1].isalnum()}
 
 
-@pytest.mark.parametrize("name", [RUN, DEV])
+@pytest.mark.parametrize("name", [RUN, DEV, FRONT_ENDS])
 def test_lock_names_no_host_and_no_index(name):
     text = (ROOT / name).read_text()
     assert "://" not in text
@@ -24,7 +25,7 @@ def test_lock_names_no_host_and_no_index(name):
     )
 
 
-@pytest.mark.parametrize("name", [RUN, DEV])
+@pytest.mark.parametrize("name", [RUN, DEV, FRONT_ENDS])
 def test_lock_pins_every_package_once_with_hashes(name):
     lines = (ROOT / name).read_text().splitlines()
     names = [line.split("==")[0] for line in lines if line[:1].isalnum()]

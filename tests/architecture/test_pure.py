@@ -32,7 +32,10 @@ PRESENT = sorted(
 def test_pure_modules_load_without_django():
     code = (
         f"import sys\nfor name in {PRESENT!r}:\n"
-        "    if not name.endswith('__main__'): __import__(name)\n"
+        "    try:\n"
+        "        if not name.endswith('__main__'): __import__(name)\n"
+        "    except ModuleNotFoundError as error:\n"
+        "        if error.name.split('.')[0] not in {'torch', 'jax', 'onnx'}: raise\n"
         "    heavy = {'django', 'celery', 'guardian'} & set(sys.modules)\n"
         "    assert not heavy, f'{name} loads {heavy}'\n"
     )

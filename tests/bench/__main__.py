@@ -20,13 +20,19 @@ def main() -> int:
     from django.core.management import call_command
 
     from tests.access.world import build
-    from tests.bench import measures, wafer
+    from tests.bench import cycle, measures, wafer
     from tests.bench.table import Table
 
     logging.disable(logging.ERROR)
     call_command("migrate", verbosity=0)
     world, table = build(), Table()
-    for part in (measures.canonical_form, wafer.measure, measures.audited_write, measures.pages):
+    for part in (
+        measures.canonical_form,
+        wafer.measure,
+        cycle.measure,
+        measures.audited_write,
+        measures.pages,
+    ):
         part(world, table)
     same = measures.lists(world, table)
     measures.sealing(world, table)

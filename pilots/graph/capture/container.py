@@ -53,7 +53,9 @@ def from_bytes(data: bytes) -> Captured:
     """Return what a file holds, all of it verified; raises CaptureError with one German sentence."""
     check("file_bytes", len(data), "file")
     if data[: len(MAGIC)] != MAGIC:
-        sentence = "Die Datei ist keine Aufzeichnung eines Graphen (.wgraph); bitte die richtige Datei wählen."
+        sentence = (
+            "Die Datei ist keine Aufzeichnung eines Graphen (.wgraph); bitte die richtige Datei wählen."
+        )
         raise refuse("MAGIC", "file", repr(MAGIC), data[:8], sentence)
     size = int.from_bytes(data[8:16], "little")
     check("graph_bytes", size, "graph")

@@ -31,9 +31,7 @@ def to_json(graph: Graph, trail: Trail) -> dict[str, Any]:
                 "op": node.op,
                 "in": list(node.inputs),
                 "out": node.output,
-                "attrs": {
-                    name: list(item) if isinstance(item, tuple) else item for name, item in node.attrs
-                },
+                "attrs": {name: list(item) if isinstance(item, tuple) else item for name, item in node.attrs},
             }
             for node in graph.nodes
         ],
@@ -60,8 +58,10 @@ def from_json(value: Any, weights: Mapping[str, tuple[Tensor, Array]]) -> tuple[
         raise
     except (GraphError, TypeError) as error:
         sentence = getattr(error, "message_de", "Der Graph hat eine Angabe von unzulässiger Art.")
-        sentence = f"Der Graph der Datei ist nicht zulässig: {sentence}"
-        raise refuse("GRAPH", getattr(error, "position", "graph"), "a legal graph", error, sentence) from error
+        sentence = f"Der Graph der Datei ist nicht zulässig: {sentence.replace('. (', ' (').rstrip('.')}."
+        raise refuse(
+            "GRAPH", getattr(error, "position", "graph"), "a legal graph", error, sentence
+        ) from error
     _check_weights(graph, weights)
     if model_digest(graph) != fields["model_digest"]:
         sentence = "Die Prüfsumme des Graphen stimmt nicht; bitte die Datei neu erzeugen."
@@ -108,7 +108,7 @@ def _add_node(builder: GraphBuilder, item: Any, position: str) -> None:
 def _check_weights(graph: Graph, weights: Mapping[str, tuple[Tensor, Array]]) -> None:
     known = {item.name: item for item in graph.constants if item.sha256 != SHAPE_ONLY}
     if set(known) != set(weights):
-        odd = sorted(set(known) ^ set(weights))[0]
+        odd = min(set(known) ^ set(weights))
         sentence = f"Graph und Gewichte gehören nicht zusammen: {odd} steht nur in einem von beiden."
         raise refuse("WEIGHTS", f"constant {odd}", "the same names", odd, sentence)
     for name, (tensor, _array) in weights.items():

@@ -57,12 +57,16 @@ def read(data: memoryview) -> dict[str, tuple[Tensor, Array]]:
     for name, entry in sorted(header.items(), key=lambda item: _offsets(*item)):
         tensor, first, last = _entry(name, entry)
         if first != position or last > len(body):
-            sentence = f"Die Bytes des Gewichts {name} überschneiden sich mit anderen, lassen Lücken oder fehlen."
+            sentence = (
+                f"Die Bytes des Gewichts {name} überschneiden sich mit anderen, lassen Lücken oder fehlen."
+            )
             raise refuse("OFFSETS", f"tensor {name}", f"start at {position}", f"{first}..{last}", sentence)
         found[name] = (tensor, _array(name, tensor, body[first:last]))
         position = last
     if position != len(body):
-        sentence = "Hinter dem letzten Gewicht stehen Bytes, die zu nichts gehören; bitte die Datei neu erzeugen."
+        sentence = (
+            "Hinter dem letzten Gewicht stehen Bytes, die zu nichts gehören; bitte die Datei neu erzeugen."
+        )
         raise refuse("TRAILING", "weights", f"{position} bytes", len(body), sentence)
     return found
 
@@ -107,11 +111,15 @@ def _entry(name: str, entry: dict[str, Any]) -> tuple[Tensor, int, int]:
     check("name", len(name), "weights")
     dtype = _TYPES.get(entry["dtype"]) if isinstance(entry["dtype"], str) else None
     if dtype is None:
-        sentence = f"Der Zahlentyp des Gewichts {_shown(name)} ist unbekannt; möglich sind: {', '.join(_TYPES)}."
+        sentence = (
+            f"Der Zahlentyp des Gewichts {_shown(name)} ist unbekannt; möglich sind: {', '.join(_TYPES)}."
+        )
         raise refuse("DTYPE", "weights", ", ".join(_TYPES), entry["dtype"], sentence)
     shape = entry["shape"]
     if not isinstance(shape, list) or not shape or any(type(item) is not int or item < 1 for item in shape):
-        sentence = f"Die Form des Gewichts {_shown(name)} ist unzulässig; jede Größe ist eine ganze Zahl ab 1."
+        sentence = (
+            f"Die Form des Gewichts {_shown(name)} ist unzulässig; jede Größe ist eine ganze Zahl ab 1."
+        )
         raise refuse("SHAPE", "weights", "sizes from 1 on", shape, sentence)
     check("dimensions", len(shape), "weights")
     elements = prod(shape)

@@ -15,9 +15,18 @@ import numpy as np
 from pilots.graph.builder import GraphBuilder
 from pilots.graph.errors import GraphError
 from pilots.graph.frontends.errors import Refused
-from pilots.graph.frontends.values import Value, known_as, number_of
+from pilots.graph.frontends.values import (
+    Value,
+    broadcast_shape,
+    combined,
+    decimal,
+    known_as,
+    negated,
+    number_of,
+)
 from pilots.graph.ir import Array, Attr, DType, Shape
 
+MAX_GROWN: Final = 2**26  # numbers that may be made from fewer, over a whole model
 COMMUTATIVE: Final = ("add", "mul", "maximum", "minimum", "equal")
 COMPARISONS: Final = ("greater", "less", "equal")
 EXACT: Final[dict[str, Callable[..., Any]]] = {  # of whole numbers, and comparisons of any
@@ -41,7 +50,6 @@ IEEE: Final[dict[str, Callable[..., Any]]] = {  # of float32: correctly rounded 
     "neg": np.negative,
     "abs": np.abs,
 }
-_DECIMAL: Final = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,40})?", re.ASCII)
 _BAD: Final = re.compile(r"[^A-Za-z0-9_.]", re.ASCII)
 
 
@@ -51,6 +59,9 @@ class Emitter:
     def __init__(self) -> None:
         self.builder = GraphBuilder()
         self.emitted: list[str] = []
+        self.literals: dict[str, float] = {}
+        self.origins: dict[str, str] = {}
+        self._spare = MAX_GROWN
         self._taken: set[str] = set()
         self._held: dict[int, tuple[Value, str]] = {}
 
@@ -71,49 +82,59 @@ class Emitter:
         if held is not None and held[0].shape == value.shape:
             return held[1]
         assert value.array is not None
-        array = value.array.reshape(value.shape or (1,))
+        if value.dtype is DType.INT32:
+            known_as(value.array, value.dtype)
+        array = value.array.reshape(value.sizes() or (1,))
         try:
             name = self.builder.constant(self._free(value.label or "c0"), array, value.dtype)
         except GraphError as error:
-            raise Refused("feste Werte müssen endliche Zahlen sein; statt unendlich bitte -1e30 verwenden") from error
+            raise Refused(
+                "feste Werte müssen endliche Zahlen sein; statt unendlich bitte -1e30 verwenden"
+            ) from error
         self._held[id(value.array)] = (value, name)
+        self.origins[name] = value.label
+        number = number_of(value)
+        if number is not None:
+            self.literals[name] = number
         return name
 
-    def op(self, op: str, *values: Value, shape: Shape | None = None, **attrs: Attr) -> Value:
-        """Add one operation of the table; `shape` is the shape of the framework if it is ()."""
+    def op(self, op: str, *values: Value, seen: Shape | None = None, **attrs: Attr) -> Value:
+        """Add one operation of the table; `seen` is the shape in the framework where it may be ()."""
         names = [self.reference(value) for value in values]
         name = self._free("v0")
         try:
-            self.builder.op(op, *names, name=name, **attrs)
+            self.builder.op(op, *names, name=name, **{key: _plain(item) for key, item in attrs.items()})
         except GraphError as error:
-            raise Refused(f"{op}: {error.message_de}") from error
+            reason = error.message_de.partition(" (node")[0].rstrip(".")
+            raise Refused(f"{op}: {reason}") from error
         self.emitted.append(op)
         tensor = self.builder.tensor(name)
-        return Value(tensor.shape if shape is None else shape, tensor.dtype, name)
+        return Value(tensor.shape if seen is None else seen, tensor.dtype, name)
 
     def unary(self, op: str, value: Value) -> Value:
         """Apply an operation to each number."""
         if value.array is not None and value.dtype is DType.FLOAT32 and op in IEEE:
             with np.errstate(all="ignore"):
-                return known_as(IEEE[op](value.array), value.dtype)
-        return self.op(op, value, shape=value.shape)
+                return known_as(IEEE[op](value.array), value.dtype, value.label)
+        return self.op(op, value, seen=value.shape)
 
     def scale(self, value: Value, factor: float) -> Value:
         """Multiply by one number, as an attribute if it can be written as one."""
         if value.array is not None and value.dtype is DType.FLOAT32:
-            return known_as(value.array * np.float32(factor), value.dtype)
+            return known_as(value.array * np.float32(factor), value.dtype, value.label)
         text = decimal(factor, value.dtype)
         if text == "1":
             return value
         if text is None:
-            return self.op("mul", value, self.full(value, factor), shape=value.shape)
-        return self.op("scale", value, shape=value.shape, factor=text)
+            return self.op("mul", value, self.full(value, factor), seen=value.shape)
+        return self.op("scale", value, seen=value.shape, factor=text)
 
     def full(self, like: Value, number: float) -> Value:
         """Return a row of one number, as long as the last dimension of `like`."""
         width = like.shape[-1] if like.shape else 1
         if width is None:
             raise Refused("die Operation braucht bekannte Größen, die Stapelgröße ist aber offen")
+        self.grow((width,))
         return known_as(np.full((width,), number), like.dtype)
 
     def scalar(self, number: float, like: Value) -> Value:
@@ -139,7 +160,7 @@ class Emitter:
             elif op in {"greater", "less"}:
                 return self.binary("less" if op == "greater" else "greater", right, left)
         left = left if left.shape == shape else self.broadcast_to(left, shape)
-        return self.op(op, left, self._beside(right, shape), shape=shape)
+        return self.op(op, left, self._beside(right, shape), seen=shape)
 
     def where(self, condition: Value, chosen: Value, other: Value) -> Value:
         """Choose by condition; a condition of conditions becomes several choices, exact for every number."""
@@ -156,9 +177,10 @@ class Emitter:
             if condition.array.all() or not condition.array.any():
                 return self.broadcast_to(chosen if condition.array.all() else other, shape)
             if chosen.array is not None and other.array is not None:
-                return known_as(np.where(condition.array, chosen.array, other.array), chosen.dtype)
+                label = chosen.label or other.label
+                return known_as(np.where(condition.array, chosen.array, other.array), chosen.dtype, label)
         values = [self.broadcast_to(item, shape) for item in (condition, chosen, other)]
-        return self.op("where", *values, shape=shape)
+        return self.op("where", *values, seen=shape)
 
     def compare(self, kind: str, left: Value, right: Value) -> Value:
         """Return a condition: greater, less, equal, greater_equal, less_equal or not_equal."""
@@ -177,26 +199,30 @@ class Emitter:
         if dtype is DType.BOOL:
             return negated(self.compare("equal", value, self.scalar(0, value)))
         if value.dtype is DType.BOOL:
-            shape = value.shape or (1,)
-            like = known_as(np.ones((), np.float32), dtype)
-            return self.where(value, like, known_as(np.zeros((), np.float32), dtype)) if shape else like
+            one, zero = (known_as(np.asarray(number), dtype) for number in (1.0, 0.0))
+            return self.where(value, one, zero)
         if value.array is not None and dtype.is_float:
-            return known_as(value.array.astype(np.float64), dtype)
-        return self.op("cast", value, shape=value.shape, dtype=dtype.value)
+            return known_as(value.array.astype(np.float64), dtype, value.label)
+        return self.op("cast", value, seen=value.shape, dtype=dtype.value)
 
     def reshape(self, value: Value, shape: Shape) -> Value:
         """Give the same numbers another shape."""
         if value.shape == shape:
             return value
         if value.rule:
-            return Value(shape, value.dtype, rule=value.rule, parts=tuple(self.reshape(item, shape) for item in value.parts))
+            return Value(
+                shape,
+                value.dtype,
+                rule=value.rule,
+                parts=tuple(self.reshape(item, shape) for item in value.parts),
+            )
         if value.array is not None:
             return self._moved(value, value.array.reshape([size or 1 for size in shape]))
         if (value.shape or (1,)) == (shape or (1,)):
             return Value(shape, value.dtype, value.name)
         wanted = Value(shape, value.dtype).sizes()
         value.sizes()
-        return self.op("reshape", value, shape=shape, **{"shape_": wanted or (1,)})
+        return self.op("reshape", value, seen=shape, shape=wanted or (1,))
 
     def transpose(self, value: Value, order: Sequence[int]) -> Value:
         """Put dimensions in another order."""
@@ -218,9 +244,11 @@ class Emitter:
             parts = tuple(self.broadcast_to(item, shape) for item in value.parts)
             return Value(shape, value.dtype, rule=value.rule, parts=parts)
         if value.array is not None:
-            return self._moved(value, np.broadcast_to(value.array, Value(shape, value.dtype).sizes()))
+            sizes = Value(shape, value.dtype).sizes()
+            self.grow(sizes)
+            return self._moved(value, np.broadcast_to(value.array, sizes))
         wanted = Value(shape, value.dtype).sizes()
-        return self.op("broadcast_to", value, **{"shape_": wanted})
+        return self.op("broadcast_to", value, shape=wanted)
 
     def cut(self, value: Value, axis: int, start: int, stop: int, step: int = 1) -> Value:
         """Return a part along one axis."""
@@ -240,9 +268,14 @@ class Emitter:
             return self._moved(values[0], np.concatenate(arrays, axis=axis))
         return self.op("concat", *values, axis=axis) if len(values) > 1 else values[0]
 
+    def grow(self, shape: Shape) -> None:
+        """Count numbers that are made from fewer; raises Refused when they grow too many for a file."""
+        self._spare -= prod(size or 1 for size in shape)
+        if self._spare < 0:
+            raise Refused("aus wenigen festen Werten würden mehr Zahlen, als eine Datei haben darf")
+
     def _moved(self, value: Value, array: Array) -> Value:
-        label = value.label if array.size == (value.array.size if value.array is not None else 0) else ""
-        return Value(tuple(array.shape), value.dtype, array=array, label=label)
+        return Value(tuple(array.shape), value.dtype, array=array, label=value.label)
 
     def _folded(self, op: str, left: Value, right: Value) -> Value | None:
         if left.array is None or right.array is None:
@@ -251,9 +284,12 @@ class Emitter:
         exact = op in COMPARISONS or left.dtype in {DType.FLOAT32, DType.INT32}
         if op not in table or not exact:
             return None
+        shape = broadcast_shape(left.shape, right.shape)
+        self.grow(shape if shape not in {left.shape, right.shape} else ())
         with np.errstate(all="ignore"):
-            result = np.asarray(table[op](left.array, right.array))
-        return known_as(result, DType.BOOL if op in COMPARISONS else left.dtype)
+            operands = (_exact(left), _exact(right))
+            result = np.asarray(table[op](*operands))
+        return known_as(result, DType.BOOL if op in COMPARISONS else left.dtype, left.label or right.label)
 
     def _by_number(self, op: str, left: Value, right: Value, shape: Shape) -> Value | None:
         """Return the shorter form of an operation with one number, if there is one."""
@@ -271,7 +307,7 @@ class Emitter:
             return self.scale(left, b)
         if left.dtype.is_float and op == "maximum" and b == 0.0:
             return self.unary("relu", left)
-        return self.op(op, left, self.full(left, b), shape=shape)
+        return self.op(op, left, self.full(left, b), seen=shape)
 
     def _beside(self, right: Value, shape: Shape) -> Value:
         """Return the right side in one of the shapes the table takes beside a left side of `shape`."""
@@ -304,47 +340,14 @@ _NEUTRAL: Final[dict[str, Callable[[float], bool]]] = {
 }
 
 
-def negated(condition: Value) -> Value:
-    """Return the opposite of a condition."""
-    if condition.rule == "not":
-        return condition.parts[0]
-    if condition.array is not None:
-        return known_as(~condition.array, DType.BOOL)
-    return combined("not", (condition,), condition.shape)
+def _exact(value: Value) -> Array:
+    """Return known numbers so wide that whole ones cannot overflow unseen."""
+    assert value.array is not None
+    return value.array.astype(np.int64) if value.dtype is DType.INT32 else value.array
 
 
-def combined(rule: str, parts: tuple[Value, ...], shape: Shape) -> Value:
-    """Return a condition of conditions, worked out now if all of them are known."""
-    arrays = [part.array for part in parts if part.array is not None]
-    if len(arrays) == len(parts) == 2:
-        joined = arrays[0] | arrays[1] if rule == "or" else arrays[0] & arrays[1]
-        return known_as(joined, DType.BOOL)
-    return Value(shape, DType.BOOL, rule=rule, parts=parts)
-
-
-def broadcast_shape(left: Shape, right: Shape) -> Shape:
-    """Return the common shape by the rules of NumPy; an open batch goes with an open batch or 1. Raises Refused."""
-    rank = max(len(left), len(right))
-    pairs = zip((1,) * (rank - len(left)) + left, (1,) * (rank - len(right)) + right, strict=True)
-    result: list[int | None] = []
-    for a, b in pairs:
-        if a != b and 1 not in {a, b}:
-            raise Refused(f"die Formen {left} und {right} passen nicht zusammen")
-        result.append(b if a == 1 else a)
-    return tuple(result)
-
-
-def decimal(number: float, dtype: DType) -> str | None:
-    """Return the shortest decimal that means this number in a type, None if it is too long for an attribute."""
-    short = np.float16(number) if dtype is DType.FLOAT16 else np.float32(number)
-    if not np.isfinite(short):
-        return None
-    text = np.format_float_positional(short, unique=True, trim="-")
-    text = text.removesuffix(".")
-    exact = type(short)(text) == short
-    return text if exact and _DECIMAL.fullmatch(text) else None
-
-
-def elements(shape: Sequence[int]) -> int:
-    """Return the number of elements of a shape."""
-    return prod(shape)
+def _plain(item: Attr) -> Attr:
+    """Return an attribute without the integer types of NumPy."""
+    if isinstance(item, tuple):
+        return tuple(int(part) for part in item)
+    return item if isinstance(item, str) else int(item)

@@ -34,7 +34,7 @@ class UnsupportedModel(FrontEndError):
             position=rows[0].place,
             expected="operations of the table",
             got=", ".join(sorted({row.op for row in rows}))[:200],
-            message_de=f"Das Modell enthält nicht unterstützte Operationen: {listed}{more}",
+            message_de=f"Das Modell enthält nicht unterstützte Operationen: {listed}.{more}",
         )
         self.trail = trail
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Final, Protocol
 
-from pilots.wafer.cli import claims, listing, predict, run, validate
+from pilots.wafer.cli import claims, cycle, listing, predict, run, validate
 
 
 class Command(Protocol):
@@ -28,4 +28,5 @@ COMMANDS: Final[dict[str, Command]] = {
     "validate": validate,
     "listing": listing,
     "claims": claims,
+    "cycle": cycle,
 }

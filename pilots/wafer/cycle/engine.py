@@ -7,6 +7,7 @@ from pilots.wafer.cycle.jit import compiled, inlined
 from pilots.wafer.cycle.layout import (
     CALLS_FUNCTION,
     ENDED,
+    HOPS,
     LIMIT,
     NEXT,
     NOW,
@@ -14,7 +15,6 @@ from pilots.wafer.cycle.layout import (
     RING,
     RUNNING,
     SLEEPERS,
-    SOON,
     STUCK,
     TOO_LONG,
     VISITS,
@@ -27,7 +27,7 @@ from pilots.wafer.cycle.pe import step
 @inlined
 def rise(state: State, now: int) -> None:
     """Wake whoever sleeps until this cycle; sleepers of a later turn of the wheel stay."""
-    bucket = now % WHEEL
+    bucket = now & WHEEL - 1
     t = state.wheel[bucket]
     state.wheel[bucket] = -1
     threads = state.threads.shape[0] // state.near.shape[0]
@@ -45,20 +45,31 @@ def rise(state: State, now: int) -> None:
 @inlined
 def one_cycle(state: State, now: int) -> None:
     """Let every router and every element that is due do what it can."""
-    slot, bit = now % RING, 1 << (now % RING)
+    slot = now & RING - 1
+    bit = 1 << slot
     routers, elements = state.ring_lengths[0, slot], state.ring_lengths[1, slot]
+    hops = 0
     for index in range(routers):
         p = state.router_ring[slot, index]
         state.router_due[p] &= ~bit
-        route(state, p, now)
+        hops += route(state, p, now)
+    state.counters[HOPS] += hops
     for index in range(elements):
         p = state.element_ring[slot, index]
         state.element_due[p] &= ~bit
         step(state, p, now)
     state.ring_lengths[0, slot] = 0
     state.ring_lengths[1, slot] = 0
-    state.counters[SOON] -= routers + elements
     state.counters[VISITS] += routers + elements
+
+
+@inlined
+def nothing_soon(state: State) -> bool:
+    """Say whether both rings are empty."""
+    for slot in range(RING):  # noqa: SIM110 - all() over a generator cannot be compiled
+        if state.ring_lengths[0, slot] + state.ring_lengths[1, slot] > 0:
+            return False
+    return True
 
 
 @compiled
@@ -66,10 +77,10 @@ def advance(state: State) -> int:
     """Run until all threads ended, a local function is called, nothing moves any more, or the limit is reached."""
     counters = state.counters
     while counters[RUNNING] > 0:
-        if counters[SOON] == 0 and counters[SLEEPERS] == 0:
-            return STUCK
-        if counters[SOON] == 0:
-            while state.wheel[counters[NOW] % WHEEL] < 0:
+        if nothing_soon(state):
+            if counters[SLEEPERS] == 0:
+                return STUCK
+            while state.wheel[counters[NOW] & WHEEL - 1] < 0:
                 counters[NOW] += 1
         now = counters[NOW]
         if now > counters[LIMIT]:

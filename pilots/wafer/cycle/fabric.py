@@ -11,7 +11,6 @@ from pilots.wafer.cycle.layout import (
     DEPTH,
     FRAMES,
     HEAD,
-    HOPS,
     IN_LEFT,
     IN_PLACE,
     LENGTH,
@@ -21,7 +20,6 @@ from pilots.wafer.cycle.layout import (
     RAMP,
     RAMP_CYCLES,
     RING,
-    SOON,
     SWITCHED,
     IntArray,
     State,
@@ -29,47 +27,47 @@ from pilots.wafer.cycle.layout import (
 
 
 @inlined
-def wake(due: IntArray, ring: IntArray, lengths: IntArray, counters: IntArray, p: int, cycle: int) -> None:
+def wake(due: IntArray, ring: IntArray, lengths: IntArray, p: int, cycle: int) -> None:
     """Note that element p is looked at in a cycle less than RING ahead."""
-    slot = cycle % RING
+    slot = cycle & RING - 1
     bit = 1 << slot
     if not due[p] & bit:
         due[p] |= bit
         ring[slot, lengths[slot]] = p
         lengths[slot] += 1
-        counters[SOON] += 1
 
 
 @inlined
 def wake_router(state: State, p: int, cycle: int) -> None:
     """Note that the router of p has something to do in a cycle."""
-    wake(state.router_due, state.router_ring, state.ring_lengths[0], state.counters, p, cycle)
+    wake(state.router_due, state.router_ring, state.ring_lengths[0], p, cycle)
 
 
 @inlined
 def wake_element(state: State, p: int, cycle: int) -> None:
     """Note that a thread of p may go on in a cycle."""
-    wake(state.element_due, state.element_ring, state.ring_lengths[1], state.counters, p, cycle)
+    wake(state.element_due, state.element_ring, state.ring_lengths[1], p, cycle)
 
 
 @inlined
 def accepts(state: State, q: int, side: int, now: int) -> bool:
     """Say whether router queue q takes a wavelet from this side in this cycle."""
     queues = state.queues
-    open_side = state.way_in[queues[q, IN_PLACE]] == side and queues[q, SWITCHED] != now
-    return open_side and has_room(queues, q, now)
+    if state.way_in[queues[q, IN_PLACE]] != side or queues[q, SWITCHED] == now:
+        return False
+    return has_room(queues, q, now)
 
 
 @inlined
 def has_room(queues: IntArray, q: int, now: int) -> bool:
     """Say whether a queue had a free place when the cycle began."""
-    return queues[q, LENGTH] + (queues[q, POPPED] == now) < DEPTH
+    return bool(queues[q, LENGTH] + (queues[q, POPPED] == now) < DEPTH)
 
 
 @inlined
 def arrive(state: State, p: int, q: int, cycle: int, now: int) -> int:
     """Take a place at the end of router queue q and return it; the switch moves on when its last wavelet came."""
-    place = (state.queues[q, HEAD] + state.queues[q, LENGTH]) % DEPTH
+    place: int = (state.queues[q, HEAD] + state.queues[q, LENGTH]) & DEPTH - 1
     state.queues[q, LENGTH] += 1
     state.ready[q, place] = cycle
     wake_router(state, p, cycle)
@@ -94,21 +92,22 @@ def wake_source(state: State, p: int, q: int, cycle: int) -> None:
 
 
 @inlined
-def open_ways(state: State, p: int, color: int, colors: int, ways: int, now: int) -> bool:
+def open_ways(state: State, p: int, color: int, colors: int, ways: int, now: int) -> bool:  # noqa: PLR0917 - compiled functions take no keyword-only arguments
     """Say whether every way out of a color has room, all of them at once."""
     for side in range(4):
         if ways >> side & 1:
             other = state.near[p, side]
             if other < 0:
                 return False
-            if not accepts(state, other * colors + color, (side + 2) % 4, now):
+            if not accepts(state, other * colors + color, side ^ 2, now):
                 return False
     return not ways >> RAMP & 1 or has_room(state.inputs, p * colors + color, now)
 
 
 @inlined
-def forward(state: State, p: int, color: int, colors: int, ways: int, now: int) -> None:
-    """Send the first wavelet of a color all ways out and take it from its queue."""
+def forward(state: State, p: int, color: int, colors: int, ways: int, now: int) -> int:  # noqa: PLR0917 - compiled functions take no keyword-only arguments
+    """Send the first wavelet of a color all ways out and take it from its queue; return the links it went over."""
+    hops = 0
     q = p * colors + color
     place = state.queues[q, OUT_PLACE]
     head = state.queues[q, HEAD]
@@ -120,10 +119,10 @@ def forward(state: State, p: int, color: int, colors: int, ways: int, now: int) 
             spot = arrive(state, other, target, now + state.delay[place, side], now)
             for lane in range(lanes):
                 state.values[target, spot, lane] = state.values[q, head, lane]
-            state.counters[HOPS] += 1
+            hops += 1
             keep(state, p, side, color, q, head, now)
     if ways >> RAMP & 1:
-        spot = (state.inputs[q, HEAD] + state.inputs[q, LENGTH]) % DEPTH
+        spot = (state.inputs[q, HEAD] + state.inputs[q, LENGTH]) & DEPTH - 1
         state.inputs[q, LENGTH] += 1
         cycle = now + 1 + state.counters[RAMP_CYCLES]
         state.inputs_ready[q, spot] = cycle
@@ -132,13 +131,14 @@ def forward(state: State, p: int, color: int, colors: int, ways: int, now: int) 
         wake_element(state, p, cycle)
         keep(state, p, RAMP, color, q, head, now)
     take(state, p, q, now)
+    return hops
 
 
 @inlined
-def keep(state: State, p: int, side: int, color: int, q: int, head: int, now: int) -> None:
+def keep(state: State, p: int, side: int, color: int, q: int, head: int, now: int) -> None:  # noqa: PLR0917 - compiled functions take no keyword-only arguments
     """Keep a move for the trace, as long as there is room."""
-    index = state.counters[FRAMES]
-    if index < state.frames.shape[0]:
+    if state.frames.shape[0] > 0 and state.counters[FRAMES] < state.frames.shape[0]:
+        index = state.counters[FRAMES]
         state.frames[index, 0] = now
         state.frames[index, 1] = p
         state.frames[index, 2] = side
@@ -152,7 +152,7 @@ def take(state: State, p: int, q: int, now: int) -> None:
     """Take the first wavelet out of router queue q."""
     queues = state.queues
     full = queues[q, LENGTH] == DEPTH
-    queues[q, HEAD] = (queues[q, HEAD] + 1) % DEPTH
+    queues[q, HEAD] = (queues[q, HEAD] + 1) & DEPTH - 1
     queues[q, LENGTH] -= 1
     queues[q, POPPED] = now
     if queues[q, OUT_LEFT] > 0:
@@ -165,10 +165,10 @@ def take(state: State, p: int, q: int, now: int) -> None:
 
 
 @inlined
-def route(state: State, p: int, now: int) -> None:
-    """One cycle of the router of p."""
+def route(state: State, p: int, now: int) -> int:
+    """One cycle of the router of p; return the links that wavelets went over."""
     colors = state.queues.shape[0] // state.near.shape[0]
-    used = 0
+    used = hops = 0
     for color in range(colors):
         q = p * colors + color
         if state.queues[q, LENGTH] == 0:
@@ -182,6 +182,7 @@ def route(state: State, p: int, now: int) -> None:
             wake_router(state, p, now + 1)
         elif open_ways(state, p, color, colors, ways, now):
             used |= ways
-            forward(state, p, color, colors, ways, now)
+            hops += forward(state, p, color, colors, ways, now)
             if state.queues[q, LENGTH] > 0:
                 wake_router(state, p, max(now + 1, state.ready[q, state.queues[q, HEAD]]))
+    return hops

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 import numba
 
 Function = TypeVar("Function", bound=Callable[..., object])
+# _nrt: compiled functions make no arrays, so none is counted; counting would take most of the time.
+_OPTIONS: Final[dict[str, Any]] = {
+    "cache": False,
+    "fastmath": False,
+    "error_model": "numpy",
+    "_nrt": False,
+}
 
 
 def compiled(function: Function) -> Function:
-    """Return the function, compiled at its first call and kept in memory only."""
-    return cast("Function", numba.njit(cache=False, fastmath=False, error_model="numpy")(function))
+    """Return the function, compiled at its first call and kept in memory only; it may make no arrays."""
+    return cast("Function", numba.njit(**_OPTIONS)(function))
 
 
 def inlined(function: Function) -> Function:
     """Return the function as a part of whatever compiled function calls it."""
-    made = numba.njit(cache=False, fastmath=False, error_model="numpy", forceinline=True)(function)
-    return cast("Function", made)
+    return cast("Function", numba.njit(forceinline=True, **_OPTIONS)(function))

@@ -49,15 +49,14 @@ COLOR_IN: Final = 3
 COLOR_OUT: Final = 4
 ADDRESS: Final = 5
 COMBINE: Final = 6
-STORE: Final = 7
-LANES: Final = 8  # numbers in one wavelet
-TARGET: Final = 9  # LOOP: first instruction of the body; SIGNAL, WAIT: the semaphore; LOCAL: the function
-SIZE_M: Final = 10
-SIZE_K: Final = 11
-SIZE_N: Final = 12
-ADDRESS_B: Final = 13
-ADDRESS_C: Final = 14
-FACTOR: Final = 15  # index into the table of factors
+LANES: Final = 7  # numbers in one wavelet
+TARGET: Final = 8  # LOOP: first instruction of the body; SIGNAL, WAIT: the semaphore; LOCAL: the function
+SIZE_M: Final = 9
+SIZE_K: Final = 10
+SIZE_N: Final = 11
+ADDRESS_B: Final = 12
+ADDRESS_C: Final = 13  # FABRIC: where a copy of what is sent is kept, 0 for nowhere
+FACTOR: Final = 14  # index into the table of factors
 INSTRUCTION_COLUMNS: Final = 16
 
 # What FABRIC does with an incoming number and the one in memory.
@@ -89,11 +88,9 @@ PENDING: Final = 4  # entries of `pending` that wait for their function
 SLEEPERS: Final = 5
 FRAMES: Final = 6
 LIMIT: Final = 7
-SOON: Final = 8  # entries on the two rings
-WIDTH: Final = 9
-RAMP_CYCLES: Final = 10
-VISITS: Final = 11  # how often a router or an element was looked at
-COUNTERS: Final = 12
+RAMP_CYCLES: Final = 8
+VISITS: Final = 9  # how often a router or an element was looked at
+COUNTERS: Final = 10
 
 # Why the inner loop came back.
 ENDED: Final = 0

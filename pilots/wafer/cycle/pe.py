@@ -48,23 +48,26 @@ from pilots.wafer.cycle.layout import (
     SIZE_M,
     SIZE_N,
     SLEEPERS,
-    STORE,
     TARGET,
     TURNS,
     WAIT,
     WHEEL,
+    IntArray,
     State,
 )
 
 
 @inlined
-def sleep(state: State, p: int, t: int, now: int) -> None:
+def rest(state: State, p: int, t: int, now: int) -> None:
     """Wake thread t of element p when its time has come."""
+    if state.busy[t] <= now * 1000 + 1000:
+        wake_element(state, p, now + 1)
+        return
     cycle = -(-state.busy[t] // 1000)
     if cycle - now < RING:
-        wake_element(state, p, max(cycle, now + 1))
+        wake_element(state, p, cycle)
     else:
-        bucket = cycle % WHEEL
+        bucket = cycle & WHEEL - 1
         state.threads[t, NEXT] = state.wheel[bucket]
         state.wheel[bucket] = t
         state.counters[SLEEPERS] += 1
@@ -78,55 +81,69 @@ def spend(state: State, t: int, milli: int, now: int) -> None:
 
 
 @inlined
-def combined(state: State, code: int, incoming: float, held: float) -> float:
+def combined(state: State, line: IntArray, incoming: float, held: float) -> float:
     """Return what an instruction makes of an incoming number and the one in memory."""
-    how = state.code[code, COMBINE]
+    how = line[COMBINE]
     if how == COPY:
         return incoming
     if how == ADD:
         return incoming + held
     if how == MULTIPLY_ADD:
-        return held + state.factors[state.code[code, FACTOR]] * incoming
+        factor: float = state.factors[line[FACTOR]]
+        return held + factor * incoming
     if incoming != incoming:  # noqa: PLR0124 - only NaN differs from itself
         return incoming
     if how == MAX:
-        return incoming if incoming > held else held
-    return incoming if incoming < held else held
+        return max(held, incoming)
+    return min(held, incoming)
 
 
 @inlined
-def move(state: State, p: int, t: int, code: int, colors: int, now: int, *, sent: bool) -> bool:
-    """Pass one wavelet through a FABRIC instruction; say whether it went."""
-    line = state.code[code]
-    color_in, color_out, lanes = line[COLOR_IN], line[COLOR_OUT], line[LANES]
-    address = line[ADDRESS] + state.threads[t, DONE] * lanes
-    source, head, target, spot = -1, 0, -1, 0
-    if color_in >= 0:
-        source = p * colors + color_in
-        head = state.inputs[source, HEAD]
-        if state.inputs[source, LENGTH] == 0 or state.inputs_ready[source, head] > now:
+def came(state: State, source: int, now: int) -> bool:
+    """Say whether a wavelet waits in an input queue."""
+    return bool(
+        state.inputs[source, LENGTH] > 0 and state.inputs_ready[source, state.inputs[source, HEAD]] <= now
+    )
+
+
+@inlined
+def drop(state: State, p: int, source: int, now: int) -> None:
+    """Take the first wavelet out of an input queue."""
+    if state.inputs[source, LENGTH] == DEPTH:
+        wake_router(state, p, now + 1)
+    state.inputs[source, HEAD] = (state.inputs[source, HEAD] + 1) & DEPTH - 1
+    state.inputs[source, LENGTH] -= 1
+    state.inputs[source, POPPED] = now
+
+
+@inlined
+def move(state: State, p: int, t: int, colors: int, now: int, sent: int) -> bool:  # noqa: PLR0917 - compiled functions take no keyword-only arguments
+    """Pass one wavelet through the FABRIC instruction of a thread; say whether it went."""
+    line = state.code[state.threads[t, COUNTER]]
+    lanes, place = line[LANES], state.threads[t, DONE] * line[LANES]
+    source, target, spot = p * colors + line[COLOR_IN], p * colors + line[COLOR_OUT], 0
+    if line[COLOR_IN] >= 0 and not came(state, source, now):
+        return False
+    if line[COLOR_OUT] >= 0:
+        if sent:
+            wake_element(state, p, now + 1)
             return False
-    if color_out >= 0:
-        target = p * colors + color_out
-        if sent or not accepts(state, target, RAMP, now):
-            if sent:
-                wake_element(state, p, now + 1)
+        if not accepts(state, target, RAMP, now):
             return False
         spot = arrive(state, p, target, now + state.counters[RAMP_CYCLES], now)
     for lane in range(lanes):
-        value = state.memory[p, address + lane]
-        if source >= 0:
-            value = combined(state, code, state.inputs_values[source, head, lane], value)
-            if line[STORE]:
-                state.memory[p, address + lane] = value
-        if target >= 0:
+        value = state.memory[p, line[ADDRESS] + place + lane]
+        if line[COLOR_IN] >= 0:
+            value = combined(
+                state, line, state.inputs_values[source, state.inputs[source, HEAD], lane], value
+            )
+            state.memory[p, line[ADDRESS] + place + lane] = value
+        elif line[ADDRESS_C] > 0:
+            state.memory[p, line[ADDRESS_C] + place + lane] = value
+        if line[COLOR_OUT] >= 0:
             state.values[target, spot, lane] = value
-    if source >= 0:
-        if state.inputs[source, LENGTH] == DEPTH:
-            wake_router(state, p, now + 1)
-        state.inputs[source, HEAD] = (head + 1) % DEPTH
-        state.inputs[source, LENGTH] -= 1
-        state.inputs[source, POPPED] = now
+    if line[COLOR_IN] >= 0:
+        drop(state, p, source, now)
     return True
 
 
@@ -169,6 +186,8 @@ def begin(state: State, p: int, t: int, code: int, now: int) -> bool:
         state.counters[PENDING] = entry + 1
     state.threads[t, COUNTER] += 1
     spend(state, t, line[MILLI], now)
+    if operation == LOCAL:  # its function is applied between this cycle and the next one
+        state.busy[t] = max(state.busy[t], now * 1000 + 1)
     return True
 
 
@@ -181,7 +200,7 @@ def finish(state: State, t: int, now: int) -> None:
 
 
 @inlined
-def run_thread(state: State, p: int, t: int, colors: int, now: int, *, sent: bool) -> int:
+def run_thread(state: State, p: int, t: int, colors: int, now: int, sent: int) -> int:  # noqa: PLR0917 - compiled functions take no keyword-only arguments
     """Let a thread go on as far as it can in this cycle; bit 1: a wavelet went up the ramp, bit 2: it signalled."""
     seen = 0
     while state.threads[t, COUNTER] != FINISHED and state.busy[t] <= now * 1000:
@@ -190,7 +209,7 @@ def run_thread(state: State, p: int, t: int, colors: int, now: int, *, sent: boo
         if operation == END:
             finish(state, t, now)
         elif operation == FABRIC:
-            if not move(state, p, t, code, colors, now, sent=sent):
+            if not move(state, p, t, colors, now, sent):
                 break
             if state.code[code, COLOR_OUT] >= 0:
                 seen |= 1
@@ -199,14 +218,14 @@ def run_thread(state: State, p: int, t: int, colors: int, now: int, *, sent: boo
             if state.threads[t, DONE] == state.code[code, COUNT]:
                 state.threads[t, DONE] = 0
                 state.threads[t, COUNTER] += 1
-            sleep(state, p, t, now)
+            rest(state, p, t, now)
         else:
             if not begin(state, p, t, code, now):
                 break
             if operation == SIGNAL:
                 seen |= 2
             if state.busy[t] > now * 1000:
-                sleep(state, p, t, now)
+                rest(state, p, t, now)
     return seen
 
 
@@ -215,10 +234,10 @@ def step(state: State, p: int, now: int) -> None:
     """One cycle of element p: threads in ascending order, again after a signal."""
     elements = state.near.shape[0]
     colors, threads = state.queues.shape[0] // elements, state.threads.shape[0] // elements
-    sent, again = False, True
+    sent, again = 0, True
     while again:
         again = False
         for thread in range(threads):
-            seen = run_thread(state, p, p * threads + thread, colors, now, sent=sent)
-            sent = sent or bool(seen & 1)
+            seen = run_thread(state, p, p * threads + thread, colors, now, sent)
+            sent |= seen & 1
             again = again or bool(seen & 2)

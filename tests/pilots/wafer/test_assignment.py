@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from pilots.graph.ir import DType, Node, Tensor
-from pilots.wafer.assignment import Assigned, Kept, assign
-from pilots.wafer.program import Rect
+from pilots.wafer.assignment import Assigned, Kept, assign, kept_tensors
+from pilots.wafer.lowering import lower
+from pilots.wafer.program import Mode, Rect
+from tests.pilots.wafer.graphs import decoder
 
 RECT = Rect(0, 0, 2, 2)
 WEIGHT = Kept("weight", (4, 4), 2)  # four of the sixteen numbers in each element
@@ -63,6 +65,19 @@ def test_calls_without_weights_need_their_place_too() -> None:
     assert assigned(("a", "", "b"), (1, 5, 1), 2 * SIZE + 4).region_of == (0, 0, 1)
     assert assigned(("", "", ""), (1, 99, 1), 10).region_of == (0, 0, 0)
     assert assigned(("", ""), (3, 4), 10).largest_bytes == 4
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 16])
+def test_caches_of_all_rounds_stay_and_weights_are_shared(rounds: int) -> None:
+    graph = decoder(context=8)
+    works = lower(graph, batch=1)
+    kept, once = (
+        kept_tensors(graph, works, DType.FLOAT16, Mode.RESIDENT, 1, rounds=count) for count in (rounds, 1)
+    )
+    assert {item.kind for item in kept.values()} == {"weight", "cache"}
+    for name, item in kept.items():
+        times = rounds if item.kind == "cache" else 1
+        assert item.item_bytes == times * once[name].item_bytes == times * 2
 
 
 def test_weights_from_outside_fill_no_region() -> None:

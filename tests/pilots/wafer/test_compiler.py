@@ -20,7 +20,7 @@ from pilots.wafer.costs.kernels import Setting, cost
 from pilots.wafer.errors import DoesNotFit, RequestError, UnsupportedOps
 from pilots.wafer.legality import verify
 from pilots.wafer.machine import WSE_1, WSE_2, WSE_3, Machine, lab_mesh
-from pilots.wafer.placement import DOUBT, SIDE_DOUBT
+from pilots.wafer.placement import DOUBT, SIDE_DOUBT, side_doubt
 from pilots.wafer.program import PRODUCTS, SQUARE, Kernel, Mode, Program, Rect
 from tests.pilots.graph.samples import SAMPLES, single
 from tests.pilots.wafer.graphs import compiled, decoder, mlp
@@ -59,6 +59,33 @@ def test_regions_need_not_be_square(rect: tuple[int, int], mode: Mode) -> None:
     program = compiled(mlp("7-13-31"), batch=33, rect=rect, mode=mode)
     assert program.regions[0].rect == Rect(0, 0, *rect)
     assert rect[0] == rect[1] or not {call.kernel for call in program.calls} & set(SQUARE)
+
+
+@pytest.mark.parametrize(
+    ("machine", "parts"),
+    [(WSE_2, {(750 // x, 994 // y) for x in range(1, 5) for y in range(1, 5)}), (lab_mesh(2, 3), None)],
+    ids=["wse-2", "lab"],
+)
+def test_regions_are_squares_and_parts_of_the_mesh(
+    machine: Machine, parts: set[tuple[int, int]] | None
+) -> None:
+    found = {(rect.width, rect.height) for rect in compiler._rects(machine, Request())}
+    parts = parts or {(2, 3), (2, 1), (1, 3), (1, 1)}
+    assert parts <= found
+    assert all(width == height for width, height in found - parts)
+    assert all(machine.width_pes.value >= width >= 1 <= height for width, height in found)
+
+
+@pytest.mark.parametrize(
+    ("side", "rect", "doubt"),
+    [(420, (420, 420), 1.0), (420, (420, 421), SIDE_DOUBT), (1, (1, 1), SIDE_DOUBT)],
+)
+def test_only_squares_of_a_measured_size_are_beyond_doubt(
+    side: int, rect: tuple[int, int], doubt: float
+) -> None:
+    made = compiled(mlp("7-13-31"), rect=(side, side), kernels=(Kernel.GEMV,))
+    calls = [replace(call, rect=Rect(0, 0, *rect)) for call in made.calls]
+    assert side_doubt(calls) == doubt
 
 
 @pytest.mark.parametrize("kernel", PRODUCTS)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -17,6 +18,7 @@ from pilots.wafer.estimate import (
     CAUSES,
     COPIES,
     MAX_ROWS,
+    ROUNDS,
     Estimate,
     Phase,
     Question,
@@ -27,7 +29,7 @@ from pilots.wafer.estimate import (
 )
 from pilots.wafer.machine import WSE_2, WSE_3, Machine, lab_mesh
 from pilots.wafer.predict import predict
-from pilots.wafer.program import Mode
+from pilots.wafer.program import Mode, Program
 
 CONFIG = """{
   "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 4096, "intermediate_size": 14336,
@@ -115,20 +117,27 @@ def test_copies_on_further_systems_share_the_requests(systems: int) -> None:
     assert step.value <= one.decode.step_seconds.value
 
 
-@pytest.mark.parametrize(
-    ("batch", "systems"), [(1, 16), (2, 2), (3, 3), (5, 2), (8, 4), (8, 8), (17, 16), (32, 16)]
-)
-def test_as_many_copies_are_taken_as_make_the_shortest_step(batch: int, systems: int) -> None:
-    steps: dict[int, float] = {}
-    for copies in (1, 2, 4, 8, 16):
-        if copies <= min(batch, systems):
-            share = -(-batch // copies)
-            graph = decoder_graph(LLAMA, phase="decode", batch=share, context=2048, dtype=LLAMA.dtype)
-            program = compile_graph(graph, WSE_2, Request(batch=share, systems=systems // copies))
-            steps[copies] = predict(program, WSE_2, batch=share).step_seconds.value
+def on_fewest(batch: int, rounds: int, most: int) -> Program:
+    graph = decoder_graph(LLAMA, phase="decode", batch=batch, context=2048, dtype=LLAMA.dtype)
+    for systems in range(1, most + 1):
+        with suppress(DoesNotFit):
+            return compile_graph(graph, WSE_2, Request(batch=batch, rounds=rounds, systems=systems))
+    raise AssertionError(f"{batch} x {rounds} requests fit on none of {most} systems")
+
+
+@pytest.mark.parametrize(("batch", "systems"), [(1, 16), (3, 3), (8, 4), (17, 16), (32, 4)])
+def test_copies_and_rounds_are_those_of_the_shortest_step(batch: int, systems: int) -> None:
+    """Every copy runs on the fewest systems that hold it, whatever it could have."""
+    counts = (1, 2, 4, 8, 16)
+    steps: list[float] = []
+    for copies in (count for count in counts if count <= min(batch, systems)):
+        share = -(-batch // copies)
+        for rounds in (count for count in counts if count <= share):
+            program = on_fewest(-(-share // rounds), rounds, systems // copies)
+            steps.append(predict(program, WSE_2, batch=share).step_seconds.value)
     found = ask(batch=batch, systems=systems).decode
-    assert COPIES == (1, 2, 4, 8, 16)
-    assert found.step_seconds.value == pytest.approx(min(steps.values()))
+    assert COPIES == ROUNDS == counts
+    assert found.step_seconds.value == pytest.approx(min(steps))
     running = -(-batch // found.prediction.batch)
     assert found.program.systems * running <= systems
 
@@ -154,10 +163,12 @@ def test_calibrated_only_inside_the_declared_range(
     machine: Machine, mode: Mode, question: tuple[int, int, int]
 ) -> None:
     context, batch, systems = question
-    for phase in phases(ask(context, machine=machine, mode=mode, batch=batch, systems=systems)):
+    found = ask(context, machine=machine, mode=mode, batch=batch, systems=systems)
+    for phase in phases(found):
         trust = phase.prediction.trust
         assert (trust.state == "KALIBRIERT") is (trust.reason == "")
-        inside = mode is Mode.RESIDENT and machine is WSE_2 and batch == 1 and context in {2048, 4096}
+        alone = (batch == 1 or phase is found.prefill) and phase.program.systems == 1  # one prompt at a time
+        inside = mode is Mode.RESIDENT and machine is WSE_2 and alone and context in {2048, 4096}
         assert trust.state != "KALIBRIERT" or inside
         if phase.program.systems == 1 and batch == 1:
             assert trust == trust_in(phase.program, machine)
@@ -175,7 +186,7 @@ def test_calibrated_only_inside_the_declared_range(
     [
         ("Llama-3.1-70B", 1, "mindestens 5 Systeme"),
         ("Llama-3.1-405B", 16, "mindestens 27 Systeme"),
-        ("Llama-3.1-70B", 5, "Die Gewichte allein hätten Platz."),
+        ("Llama-3.1-70B", 4, "mindestens 5 Systeme"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_way_out(name: str, systems: int, words: str) -> None:
@@ -186,6 +197,17 @@ def test_what_does_not_fit_is_refused_with_a_way_out(name: str, systems: int, wo
     assert "WEIGHT_STREAMING" in caught.value.message_de
     assert caught.value.message_de.endswith(".")
     assert ask(config=find(name), systems=systems, mode=STREAMING).decode.program.systems == 1
+
+
+def test_a_model_whose_weights_just_fit_needs_no_more_systems_than_they_do() -> None:
+    assert ask(config=find("Llama-3.1-70B"), systems=5).decode.program.systems == 5
+
+
+def test_caches_that_do_not_fit_beside_the_weights_have_a_hint_of_their_own() -> None:
+    with pytest.raises(DoesNotFit) as caught:
+        ask(65_536, batch=8)
+    assert "Die Gewichte allein hätten Platz." in caught.value.message_de
+    assert "WEIGHT_STREAMING" in caught.value.message_de
 
 
 def test_caches_that_do_not_fit_beside_streamed_weights_have_a_hint_of_their_own() -> None:

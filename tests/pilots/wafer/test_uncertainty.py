@@ -88,6 +88,13 @@ def test_products_alone_are_no_language_model() -> None:
     assert found.reason == "kein Sprachmodell"
 
 
+@pytest.mark.parametrize(("width", "height"), [(32, 16), (16, 32), (32, 31)])
+def test_a_region_that_is_no_square_is_never_calibrated(width: int, height: int) -> None:
+    made = product(Kernel.SUMMA, SQUARE_16, 32, F32)
+    found = trust_in(replace(made, regions=(*made.regions, Region(0, Rect(0, 0, width, height)))), WSE_2)
+    assert (found.state, found.reason) == ("EXTRAPOLIERT", "Region nicht quadratisch")
+
+
 @pytest.mark.parametrize(("systems", "copies"), [(2, 1), (1, 2), (16, 1)])
 def test_several_systems_are_never_calibrated(systems: int, copies: int) -> None:
     made = product(Kernel.SUMMA, SQUARE_16, 32, F32)

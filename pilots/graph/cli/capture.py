@@ -1,0 +1,90 @@
+"""`capture`: runs at the user's side, imports the user's module and writes a file that holds data only."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from pilots.graph.capture import Captured, CaptureError, to_bytes
+from pilots.graph.capture.errors import refuse
+from pilots.graph.frontends.errors import UnsupportedModel
+from pilots.graph.ir import model_digest
+from pilots.graph.porting import porting_report
+from qms.core import canonical
+
+HELP: Final = "Modell aus PyTorch, JAX oder ONNX als .wgraph aufzeichnen"
+FRAMEWORKS: Final = ("pytorch", "jax")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    parser.add_argument(
+        "model", metavar="MODUL:FUNKTION|DATEI.onnx", help="Funktion ohne Argumente, oder ONNX-Datei"
+    )
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="DATEI.wgraph")
+    parser.add_argument("--from", dest="framework", choices=FRAMEWORKS, default="pytorch")
+    parser.add_argument(
+        "--open-batch", action="store_true", help="die erste Dimension der Eingänge offen lassen"
+    )
+    parser.add_argument("--report", type=Path, metavar="DATEI.json", help="Bericht über alle Operationen")
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Capture, write both files, and return 0; on an unsupported model the report is written all the same."""
+    try:
+        captured = _captured(arguments)
+    except UnsupportedModel as error:
+        if arguments.report:
+            arguments.report.write_bytes(canonical.dumps(porting_report(error.trail, None).to_json()))
+        raise
+    data = to_bytes(captured)
+    arguments.output.write_bytes(data)
+    if arguments.report:
+        report = porting_report(captured.trail, captured.graph)
+        arguments.report.write_bytes(canonical.dumps(report.to_json()))
+    sys.stdout.write(f"{arguments.output}: {len(data)} Byte, Modell {model_digest(captured.graph)}\n")
+    return 0
+
+
+def _captured(arguments: argparse.Namespace) -> Captured:
+    if arguments.model.endswith(".onnx"):
+        return front_end("onnx").capture(Path(arguments.model))  # type: ignore[no-any-return]
+    made = _factory(arguments.model)()
+    if isinstance(made, Captured):
+        return made
+    chosen = front_end(arguments.framework)
+    parts = 2 if arguments.framework == "pytorch" else 3
+    if not isinstance(made, tuple) or len(made) != parts:
+        words = "(Modul, Beispiele)" if parts == 2 else "(Funktion, Gewichte, Beispiele)"
+        sentence = f"Die Funktion muss {words} oder eine fertige Aufzeichnung zurückgeben."
+        raise refuse("FACTORY", "factory", words, type(made).__name__, sentence)
+    return chosen.capture(*made, open_batch=arguments.open_batch)  # type: ignore[no-any-return]
+
+
+def _factory(text: str) -> Any:
+    module, _, name = text.partition(":")
+    sys.path.insert(0, "")
+    try:
+        found = getattr(importlib.import_module(module), name, None) if module and name else None
+    except ImportError as error:
+        raise _unknown(text, error) from error
+    if not callable(found):
+        raise _unknown(text, "no function")
+    return found
+
+
+def front_end(name: str) -> Any:
+    """Return the module of a front end; raises CaptureError if its extra is not installed."""
+    try:
+        return importlib.import_module(f"pilots.graph.frontends.{name}")
+    except ImportError as error:
+        sentence = f"Das Paket für {name} ist nicht eingerichtet; bitte mit dem Zusatz [{name}] einrichten."
+        raise refuse("EXTRA", "framework", f"the extra {name}", error, sentence) from error
+
+
+def _unknown(text: str, got: object) -> CaptureError:
+    sentence = f"Die Funktion {text} lässt sich nicht laden; bitte als MODUL:FUNKTION angeben."
+    return refuse("FACTORY", "factory", "module:function", got, sentence)

@@ -1,0 +1,121 @@
+"""`cycle`: one kernel, wavelet by wavelet, beside what its cost function predicts."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import Final
+
+from pilots.graph.ir import Attrs, DType
+from pilots.graph.rng import uniform
+from pilots.wafer.cli import inputs
+from pilots.wafer.costs.constants import calibrated
+from pilots.wafer.costs.kernels import Setting
+from pilots.wafer.cycle import tracing
+from pilots.wafer.cycle.agreement import Agreement, Case, call_of, check, inputs_of
+from pilots.wafer.cycle.kernels.collectives import LINES
+from pilots.wafer.cycle.kernels.table import PROGRAMS
+from pilots.wafer.errors import RequestError
+from pilots.wafer.machine import Machine
+from pilots.wafer.program import SHAPES, Kernel
+from qms.core import canonical
+
+HELP: Final = "Takte eines Kernels, Wavelet für Wavelet gezählt, neben der Vorhersage"
+SEVENPOINT: Final[Attrs] = (("coefficients", "-6 1 1 1 1 1 1"), ("points", 7))
+ATTRS: Final[dict[str, Attrs]] = {
+    "layer_norm": (("epsilon", "1e-5"),),
+    "rms_norm": (("epsilon", "1e-5"),),
+    "scale": (("factor", "0.5"),),
+    "stencil": SEVENPOINT,
+}
+FLOATS: Final = tuple(item.value for item in DType if item.is_float)
+MAX_NUMBERS: Final = 2**26
+_SIZES: Final = re.compile(r"[1-9][0-9]{0,6}(x[1-9][0-9]{0,6}){0,3}")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the command."""
+    kernels = sorted({kernel.value for kernel, _ in PROGRAMS})
+    parser.add_argument("--kernel", required=True, choices=[*LINES, *kernels])
+    parser.add_argument("--op", default="", help="Operation, falls der Kernel mehrere kennt")
+    parser.add_argument("--grid", default="8x8", help="BREITExHÖHE der Rechenelemente; Kollektive: LÄNGEx1")
+    parser.add_argument("--shape", default="", help="Form der Aufgabe, etwa 64x64x64; Kollektive: Wörter")
+    parser.add_argument("--dtype", choices=FLOATS, default=DType.FLOAT32.value)
+    parser.add_argument("--trace", default="", help="Bewegungen je Takt als JSON in diese Datei schreiben")
+    inputs.add_machine(parser)
+
+
+def execute(arguments: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    case = _case(arguments, inputs.machine(arguments))
+    row = check(case)
+    if arguments.trace:
+        Path(arguments.trace).write_bytes(canonical.dumps(_frames(case)))
+    inputs.write(text(row))
+    return 0
+
+
+def text(row: Agreement) -> str:
+    """Return the result for people."""
+    ratio = f"{row.ratio:.3f}".replace(".", ",")
+    lines = [
+        f"{row.case.kernel} {row.case.op}".strip()
+        + f" auf {row.case.grid[0]} × {row.case.grid[1]} Elementen",
+        f"  gezählt      {row.counted} Takte",
+        f"  vorhergesagt {row.predicted:.0f} Takte",
+        f"  Verhältnis   {ratio}",
+        f"  Ergebnis     {'bitgleich' if row.same_bits else 'verschieden'}",
+    ]
+    return "\n".join(lines)
+
+
+def _case(arguments: argparse.Namespace, machine: Machine) -> Case:
+    name, op = arguments.kernel, arguments.op
+    collective = name in LINES
+    if not collective:
+        ops = [known for kernel, known in PROGRAMS if kernel.value == name]
+        op = op or ops[0]
+        if op not in ops:
+            sentence = f"Der Kernel {name} kennt diese Operation nicht; es gibt: {', '.join(ops)}."
+            raise RequestError(f"{name} has no op {op!r}", message_de=sentence)
+    names = ("Wörter",) if collective else SHAPES[Kernel(name)]
+    grid = _sizes(arguments.grid, 2, "Das Gitter")
+    shape = _sizes(arguments.shape, len(names), "Die Form") if arguments.shape else _usual(name, grid)
+    if collective and grid[1] != 1:
+        raise RequestError("a line", message_de="Ein Kollektiv läuft auf einer Zeile; bitte LÄNGEx1 angeben.")
+    limits = (machine.width_pes.value, machine.height_pes.value)
+    if any(size > limit for size, limit in zip(grid, limits, strict=True)):
+        sentence = f"Das Gitter passt nicht auf {machine.name} mit {limits[0]} × {limits[1]} Elementen."
+        raise RequestError(f"grid {grid} exceeds {limits}", message_de=sentence)
+    return Case(name, op, shape, (grid[0], grid[1]), DType(arguments.dtype), machine, ATTRS.get(op, ()))
+
+
+def _usual(name: str, grid: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a small task: eight numbers per element and direction."""
+    if name in LINES:
+        return (16,)
+    if name == Kernel.STENCIL.value:
+        return (*grid, 16, 7)
+    width, height = 8 * grid[0], 8 * grid[1]
+    return (height, height, width) if len(SHAPES[Kernel(name)]) == 3 else (height, width)
+
+
+def _sizes(given: str, count: int, what: str) -> tuple[int, ...]:
+    sizes = tuple(int(part) for part in given.split("x")) if _SIZES.fullmatch(given) else ()
+    numbers = 1
+    for size in sizes:
+        numbers *= size
+    if len(sizes) != count or numbers > MAX_NUMBERS:
+        sentence = f"{what} braucht {count} ganze Zahlen über null, mit x verbunden, deren Produkt höchstens {MAX_NUMBERS} ist."
+        raise RequestError(f"{given!r} is not {count} sizes", message_de=sentence)
+    return sizes
+
+
+def _frames(case: Case) -> list[tracing.Frame]:
+    if case.kernel in LINES:
+        made = LINES[case.kernel][0](case.machine, case.grid[0], case.shape[0])
+        made.load(uniform(1, "x", (1, case.grid[0], case.shape[0]), 100.0))
+        return tracing.trace_collective(made)
+    setting = Setting(case.machine, case.dtype, calibrated(), alone=True)
+    return tracing.trace(call_of(case), inputs_of(case), setting)

@@ -1,0 +1,1 @@
+"""Wavelet programs by kernel."""
