@@ -41,7 +41,7 @@ def trust(case: Case, record: Mapping[str, Any]) -> Trust:
     wide = widened(known, factors, MACHINES[case.machine_id])
     outside = _outside(case, [item.get("range", {}) for _, item in sorted(families.items())])
     if outside:
-        return Trust(case.family, OUTSIDE, wide, outside)
+        return Trust(case.family, OUTSIDE, max(wide, float(factors["unknown"])), outside)
     span = known.get("range", {})
     if not known.get("judged") or not inside(case, span):
         return Trust(case.family, EXTRAPOLATED, wide, _beyond(case, known))
