@@ -21,7 +21,7 @@ from pilots.wafer.legality import verify
 from pilots.wafer.lowering import Work, element_type, lower, unsupported
 from pilots.wafer.machine import Machine
 from pilots.wafer.memory import Need, living_bytes, spread_bytes
-from pilots.wafer.placement import ANY_PRODUCT, Placed, Placer, side_doubt
+from pilots.wafer.placement import ANY_PRODUCT, Placed, Placer, resident_bytes_of, side_doubt
 from pilots.wafer.program import Call, Kernel, Mode, Program, Rect, Region, Resident
 from pilots.wafer.routes import routes_of
 
@@ -94,7 +94,9 @@ def compile_graph(
         raise UnsupportedOps(missing or (("graph without operations", "graph"),))
     setting = Setting(machine, element_type(graph), constants or calibrated(), request.mode)
     placer = Placer(setting, request.kernels, machine.data_bytes_per_pe)
-    plans = sorted(_plans(graph, machine, request, placer), key=lambda item: (item.cycles, item.rect.pes))
+    plans = sorted(
+        _plans(graph, machine, request, placer), key=lambda item: (item.hopeless, item.cycles, item.rect.pes)
+    )
     shortfalls: list[DoesNotFit] = []
     for plan in plans:
         try:
@@ -134,13 +136,17 @@ def _check(request: Request, machine: Machine) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A region and a micro-batch, and what a request takes on it, raised where nobody measured."""
+    """A region and a micro-batch, and what a request takes on it, raised where nobody measured.
+
+    hopeless: weights and caches alone are more than all regions hold; built only to say what is missing.
+    """
 
     rect: Rect
     micro_batch: int
     works: tuple[Work, ...]
     share: int
     cycles: float
+    hopeless: bool
 
 
 def _plans(graph: Graph, machine: Machine, request: Request, placer: Placer) -> Iterator[_Plan]:
@@ -149,6 +155,9 @@ def _plans(graph: Graph, machine: Machine, request: Request, placer: Placer) -> 
         counts = Counter(works)
         for rect in _rects(machine, request):
             seen: list[list[Placed]] = []
+            hopeless = request.capacity and _kept_bytes(counts, rect, request, placer) > _room(
+                rect, machine, request
+            )
             for share in SHARES:
                 found = [item for item in (placer.place(work, rect, share) for work in counts) if item]
                 if len(found) < len(counts) or found in seen:
@@ -156,7 +165,30 @@ def _plans(graph: Graph, machine: Machine, request: Request, placer: Placer) -> 
                 seen.append(found)
                 cycles = sum(item.cycles * count for item, count in zip(found, counts.values(), strict=True))
                 cycles *= side_doubt(item.call for item in found)
-                yield _Plan(rect, micro_batch, works, share, cycles * -(-request.batch // micro_batch))
+                cycles *= -(-request.batch // micro_batch)
+                yield _Plan(rect, micro_batch, works, share, cycles, hopeless)
+
+
+def _kept_bytes(counts: Counter[Work], rect: Rect, request: Request, placer: Placer) -> int:
+    """Return the least bytes per element of all weights and caches; tables may be shared and do not count."""
+    item_bytes = placer.setting.dtype.item_bytes
+    weights = 0 if request.mode is Mode.WEIGHT_STREAMING else 1
+    return sum(
+        count
+        * item_bytes
+        * (
+            weights * sum(resident_bytes_of(shape, rect, 1) for shape in work.weights)
+            + request.rounds * sum(resident_bytes_of(shape, rect, 1) for shape in work.caches)
+        )
+        for work, count in counts.items()
+        if work.kernel is not Kernel.GATHER
+    )
+
+
+def _room(rect: Rect, machine: Machine, request: Request) -> int:
+    """Return the bytes that elements at one place of all regions have together for what stays."""
+    there = (machine.width_pes.value // rect.width) * (machine.height_pes.value // rect.height)
+    return there * request.systems * machine.data_bytes_per_pe
 
 
 def _too_large_alone(

@@ -23,6 +23,7 @@ MAX_CONTEXT: Final = 2**20
 MAX_ROWS: Final = 2**22  # tokens of one prefill over all sequences
 COPIES: Final = (1, 2, 4, 8, 16)
 ROUNDS: Final = (1, 2, 4, 8, 16)
+LEAST_OF_A_ROUND: Final = 4  # fewer requests than that gain nothing from taking turns
 CAUSES: Final = ("compute", "memory", "fabric", "launch", "off_wafer")
 
 
@@ -150,13 +151,16 @@ def _shared(config: ModelConfig, machine: Machine, question: Question, phase: st
     """Return the program with the shortest step and its share of the requests.
 
     Tried are copies, each on the fewest systems that hold it, and rounds: a part of the requests after the other, while
-    the caches of all of them stay.
+    the caches of all of them stay. More of either is not tried once it stops helping.
     """
-    found: list[tuple[float, Program, int]] = []
+    best: tuple[float, Program, int] | None = None
     refused: list[DoesNotFit] = []
     for copies in (count for count in COPIES if count <= min(question.systems, question.batch)):
         share = -(-question.batch // copies)
-        for rounds in (count for count in ROUNDS if count <= share):
+        if copies > 1 and least_systems(config, machine, question, share) > question.systems // copies:
+            break
+        found: tuple[float, Program, int] | None = None
+        for rounds in (count for count in ROUNDS if count == 1 or share >= LEAST_OF_A_ROUND * count):
             try:
                 program = _on_fewest(
                     config, machine, question, phase, (share, rounds, question.systems // copies)
@@ -164,11 +168,16 @@ def _shared(config: ModelConfig, machine: Machine, question: Question, phase: st
             except DoesNotFit as error:
                 refused.append(error)
                 continue
-            found.append((predict(program, machine, batch=share).step_seconds.value, program, share))
-    if not found:
+            seconds = predict(program, machine, batch=share).step_seconds.value
+            if found is not None and seconds >= found[0]:
+                break
+            found = (seconds, program, share)
+        if best is not None and (found is None or found[0] >= best[0]):
+            break
+        best = found or best
+    if best is None:
         raise min(refused, key=lambda error: error.shortfall_bytes)
-    _, program, share = min(found, key=lambda item: item[0])
-    return program, share
+    return best[1:]
 
 
 def _on_fewest(
@@ -176,14 +185,20 @@ def _on_fewest(
 ) -> Program:
     """Return the program on the fewest systems it fits on; split: requests, rounds, systems there are."""
     share, rounds, most = split
-    counts = sorted({count for count in COPIES if count < most} | {most})
-    for systems in counts:
+    least = least_systems(config, machine, question, share)
+    for systems in sorted({count for count in COPIES if least <= count < most}):
         try:
             return _program(config, machine, replace(question, systems=systems), phase, (share, rounds))
         except DoesNotFit:
-            if systems == most:
-                raise
-    raise AssertionError("unreachable")  # counts ends with `most`
+            continue
+    return _program(config, machine, replace(question, systems=most), phase, (share, rounds))
+
+
+def least_systems(config: ModelConfig, machine: Machine, question: Question, share: int) -> int:
+    """Return the systems whose SRAM could hold weights and caches at best; nothing fits on fewer."""
+    kept = config.kv_bytes_per_token * question.context * share
+    kept += config.weight_bytes if question.mode is Mode.RESIDENT else 0
+    return -(-kept // (machine.pes * machine.data_bytes_per_pe))
 
 
 def step_seconds(config: ModelConfig, machine: Machine, question: Question, systems: int) -> float:

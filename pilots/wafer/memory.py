@@ -118,18 +118,23 @@ def region_bytes(program: Program, machine: Machine) -> tuple[int, ...]:
     """Return the SRAM high-water mark of one element of each region: code, stack, residents, values, scratch."""
     fixed = machine.code_bytes_per_pe.value + machine.stack_bytes_per_pe.value
     values = {call.output: output_bytes(call, program.dtype) for call in program.calls}
-    found = []
-    for region in range(len(program.regions)):
-        resident = sum(item.bytes_per_pe for item in program.residents if item.region == region)
-        calls = [call for call in program.calls if call.region == region]
-        kept = {
-            call.output: spread_bytes(call, call.rect, program.dtype)
-            for call in calls
-            if call.output in program.outputs
-        }
-        living = living_bytes([need_of(call, program.dtype, program.mode) for call in calls], values, kept)
-        found.append(fixed + resident + max(living, default=0))
-    return tuple(found)
+    calls: defaultdict[int, list[Call]] = defaultdict(list)
+    resident: defaultdict[int, int] = defaultdict(int)
+    for call in program.calls:
+        calls[call.region].append(call)
+    for item in program.residents:
+        resident[item.region] += item.bytes_per_pe
+    regions = range(len(program.regions))
+    return tuple(fixed + resident[index] + _most(calls[index], values, program) for index in regions)
+
+
+def _most(calls: list[Call], values: Mapping[str, int], program: Program) -> int:
+    outputs = set(program.outputs)
+    kept = {
+        call.output: spread_bytes(call, call.rect, program.dtype) for call in calls if call.output in outputs
+    }
+    needs = [need_of(call, program.dtype, program.mode) for call in calls]
+    return max(living_bytes(needs, values, kept), default=0)
 
 
 def resident_bytes(program: Program, machine: Machine) -> int:
