@@ -19,7 +19,7 @@ FACTORS: Final[dict[str, str]] = {
     "generation": "2",  # rt.hop3 against rt.hop2
     "host": "2",  # io.tcp and io.rpc are two single figures a factor 2.4 apart
     "unknown": "4",  # no measurement at all
-    "widening": "2",  # outside the calibrated range the logarithmic error is doubled (EM-04)
+    "widening": "1.5",  # outside the calibrated range the logarithmic error grows by half (EM-04)
 }
 
 

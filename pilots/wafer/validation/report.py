@@ -223,7 +223,7 @@ def _intervals(found: Assessment) -> list[str]:
         (
             "Jedes Intervall stammt aus den Fehlern der anderen Einstellungen seiner Familie; unter drei Einträgen oder bei einer "
             "einzigen Einstellung aus denen aller Familien. Außerhalb des kalibrierten Bereichs ist die logarithmische Breite "
-            f"verdoppelt. Ziel: {percent(low)} bis {percent(high)} Treffer, {'erreicht' if inside else 'nicht erreicht'}."
+            f"um die Hälfte größer. Ziel: {percent(low)} bis {percent(high)} Treffer, {'erreicht' if inside else 'nicht erreicht'}."
         ),
         "",
         *table(

@@ -115,7 +115,8 @@ def test_what_has_no_model_is_refused_in_one_sentence(work: Any, machine_id: str
 
 def test_summa_is_one_call_timed_inside_the_elements() -> None:
     c = calibrated()
-    tile = 16**2 * (c.loop_element + 16 * c.loop_fma) + 16**2 + c.step
+    receive = 2 * WSE_2.dsd_setup_cycles.value
+    tile = 16**2 * (c.loop_element + 16 * c.loop_fma) + 2 * 16**2 + receive + c.step
     assert cycles(WORKLOADS["summa"]) == pytest.approx(32 * tile + c.launch)
 
 

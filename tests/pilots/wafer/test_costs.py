@@ -53,9 +53,10 @@ def test_machine_figures_behind_the_numbers_below() -> None:
 
 def test_summa_in_full_and_half_precision() -> None:
     found = terms(Kernel.SUMMA, "matmul", (2, 3, 4), (5, 5), at(F32))
-    assert found == Terms(compute=5 * 12 * (10 + 3 * 2), fabric=5 * 12, launch=5 * 100 + 50)
+    receive = 5 * 2 * WSE_2.dsd_setup_cycles.value
+    assert found == Terms(5 * 12 * (10 + 3 * 2), receive, 5 * (6 + 12), 5 * 100 + 50)
     found = terms(Kernel.SUMMA, "matmul", (2, 3, 4), (5, 5), at(F16))
-    assert found == Terms(compute=5 * 12 * (10 + 0.25 * 2), fabric=5 * 6, launch=5 * 100 + 50)
+    assert found == Terms(5 * 12 * (10 + 0.25 * 2), receive, 5 * (3 + 6), 5 * 100 + 50)
 
 
 def test_rotated_products_hide_their_shifts_or_wait_for_them() -> None:
@@ -256,8 +257,11 @@ def test_two_level_sum_is_the_published_formula_with_the_best_group() -> None:
 
 
 @pytest.mark.parametrize(("grid", "tile"), [(1, 46), (32, 16), (512, 4), (750, 46)])
-def test_summa_is_the_published_formula_under_its_constants(grid: int, tile: int) -> None:
-    published = grid * (tile * tile * (18 + 2.5 * tile) + tile * tile + 400)
+def test_summa_is_the_published_formula_and_what_comes_down_the_ramp(grid: int, tile: int) -> None:
+    received = (
+        tile * tile + 2 * WSE_2.dsd_setup_cycles.value
+    )  # the second block, and both operations that store one
+    published = grid * (tile * tile * (18 + 2.5 * tile) + tile * tile + 400 + received)
     setting = at(F32, alone=True, loop_element=18.0, loop_fma=2.5, step=400.0, launch=0.0)
     found = terms(Kernel.SUMMA, "matmul", (tile, tile, tile), (grid, grid), setting)
     assert found.cycles == pytest.approx(published)
