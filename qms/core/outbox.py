@@ -70,7 +70,9 @@ def add(
     for key, value in payload.items():
         if not all(isinstance(item, str) for item in (key, value)):
             raise TypeError(f"expected text in the payload of {task!r}, got {key!r}: {value!r}")
-    return OutboxEntry.objects.create(task=task, payload=payload, job=job, due_at=Now() + delay)
+    # SQLite compares text, and a sum has more digits than Now(): without a delay it would be due a millisecond later.
+    due_at = Now() + delay if delay else Now()
+    return OutboxEntry.objects.create(task=task, payload=payload, job=job, due_at=due_at)
 
 
 def take_due(limit: int = 100) -> list[OutboxEntry]:
