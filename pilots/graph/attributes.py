@@ -21,8 +21,9 @@ def _whole(value: object, low: int) -> bool:
 
 
 def _wholes(value: object, low: int) -> bool:
-    sized = isinstance(value, tuple) and 1 <= len(value) <= MAX_DIMENSIONS
-    return sized and all(_whole(item, low) for item in value)  # type: ignore[attr-defined]
+    if not isinstance(value, tuple) or not 1 <= len(value) <= MAX_DIMENSIONS:
+        return False
+    return all(_whole(item, low) for item in value)
 
 
 def _decimal(value: object) -> bool:

@@ -98,7 +98,7 @@ def from_recipe(recipe: tuple[tuple[str, str | int], ...]) -> tuple[Graph, dict[
         sentence = "Die Bauanleitung beschreibt kein Sprachmodell; bitte das Modell erneut einlesen."
         raise refusal("RECIPE", "recipe", f"kind {KIND}", repr(parts.get("kind"))[:80], sentence)
     geometry = from_canonical(config)
-    graph = decoder_graph(geometry, phase=phase, batch=batch, context=context)  # type: ignore[arg-type]
+    graph = decoder_graph(geometry, phase=phase, batch=batch, context=context)  # type: ignore[arg-type]  # checked there
     seed = parts.get("seed")
     if not isinstance(seed, int):
         return graph, {}

@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
 from collections.abc import Sequence
-from io import TextIOWrapper
-from typing import NoReturn
 
+from pilots.graph.command_line import INTERRUPTED, USAGE_ERROR, Parser, parser_of, protected
 from pilots.graph.errors import GraphError
 from pilots.wafer.cli.registry import COMMANDS
 from pilots.wafer.errors import WaferError
 
-USAGE_ERROR = 2
-INTERRUPTED = 130
-
-
-class Parser(argparse.ArgumentParser):
-    """Says in one German sentence that a call is wrong."""
-
-    def error(self, message: str) -> NoReturn:
-        """Write the sentence and leave with exit code 2."""
-        sentence = f"Der Aufruf ist unvollständig oder falsch; „{self.prog} --help“ zeigt, was möglich ist.\n"
-        self.exit(USAGE_ERROR, sentence)
-
 
 def parser() -> Parser:
     """Return the parser of all commands in the table."""
-    found = Parser(prog="python -m pilots.wafer", description="Der Wafer-Emulator auf der Kommandozeile.")
-    commands = found.add_subparsers(dest="command", required=True, metavar="BEFEHL")
-    for name, command in COMMANDS.items():
-        command.add_arguments(commands.add_parser(name, help=command.HELP, description=command.HELP))
-    return found
+    return parser_of("python -m pilots.wafer", "Der Wafer-Emulator auf der Kommandozeile.", COMMANDS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -48,25 +29,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
 
 
-def protected() -> int:
-    """Run one command; an output that cannot be written ends in a sentence, too."""
-    if sys.stdout is None or sys.stderr is None:
-        return USAGE_ERROR
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    try:
-        code = main()
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on
-        return USAGE_ERROR
-    except OSError:
-        sys.stderr.write("Die Ausgabe lässt sich nicht schreiben.\n")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return USAGE_ERROR
-    return code
-
-
 if __name__ == "__main__":
-    sys.exit(protected())
+    sys.exit(protected(main))

@@ -99,11 +99,12 @@ def _header(data: memoryview) -> tuple[dict[str, Any], int]:
 
 def _offsets(name: str, entry: Any) -> tuple[int, int]:
     offsets = entry.get("data_offsets") if isinstance(entry, dict) and set(entry) == _KEYS else None
-    whole = isinstance(offsets, list) and len(offsets) == 2 and all(type(item) is int for item in offsets)
-    if not whole or not 0 <= offsets[0] <= offsets[1]:  # type: ignore[index]
-        sentence = f"Die Angaben zum Gewicht {_shown(name)} sind unvollständig oder falsch."
-        raise refuse("ENTRY", "weights", "dtype, shape, data_offsets", entry, sentence)
-    return offsets[0], offsets[1]  # type: ignore[index]
+    if isinstance(offsets, list) and len(offsets) == 2 and all(type(item) is int for item in offsets):
+        start, end = offsets
+        if 0 <= start <= end:
+            return start, end
+    sentence = f"Die Angaben zum Gewicht {_shown(name)} sind unvollständig oder falsch."
+    raise refuse("ENTRY", "weights", "dtype, shape, data_offsets", entry, sentence)
 
 
 def _entry(name: str, entry: dict[str, Any]) -> tuple[Tensor, int, int]:

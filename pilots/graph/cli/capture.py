@@ -51,7 +51,7 @@ def execute(arguments: argparse.Namespace) -> int:
 
 def _captured(arguments: argparse.Namespace) -> Captured:
     if arguments.model.endswith(".onnx"):
-        return front_end("onnx").capture(Path(arguments.model))  # type: ignore[no-any-return]
+        return front_end("onnx").capture(Path(arguments.model))  # type: ignore[no-any-return]  # front ends load lazily
     made = _factory(arguments.model)()
     if isinstance(made, Captured):
         return made
@@ -61,7 +61,7 @@ def _captured(arguments: argparse.Namespace) -> Captured:
         words = "(Modul, Beispiele)" if parts == 2 else "(Funktion, Gewichte, Beispiele)"
         sentence = f"Die Funktion muss {words} oder eine fertige Aufzeichnung zurückgeben."
         raise refuse("FACTORY", "factory", words, type(made).__name__, sentence)
-    return chosen.capture(*made, open_batch=arguments.open_batch)  # type: ignore[no-any-return]
+    return chosen.capture(*made, open_batch=arguments.open_batch)  # type: ignore[no-any-return]  # front ends load lazily
 
 
 def _factory(text: str) -> Any:

@@ -97,7 +97,7 @@ def layer_norm(maker: Maker, node: Node) -> str | None:
 
 
 def _both(node: Node, op: str) -> tuple[tuple[str, str], ...]:
-    return (node.inputs[:2], node.inputs[1::-1]) if node.op == op else ()  # type: ignore[return-value]
+    return (node.inputs[:2], node.inputs[1::-1]) if node.op == op else ()  # type: ignore[return-value]  # op is binary
 
 
 def _through(maker: Maker, name: str, *ops: str) -> str | None:

@@ -64,7 +64,7 @@ def capture_training_step(
     """
     params = {name: item.detach() for name, item in module.named_parameters()}
 
-    class _Whole(torch.nn.Module):  # type: ignore[misc]
+    class _Whole(torch.nn.Module):  # type: ignore[misc]  # torch is an extra
         def __init__(self) -> None:
             super().__init__()
             self.inner = module

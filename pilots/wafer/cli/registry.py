@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import Final, Protocol
+from typing import Final
 
+from pilots.graph.command_line import Command
 from pilots.wafer.cli import claims, cycle, listing, predict, run, validate
-
-
-class Command(Protocol):
-    """What a module of a command offers; HELP is a German line."""
-
-    @property
-    def HELP(self) -> str:  # noqa: N802 - a constant of the module
-        """One line for the overview."""
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the arguments of the command."""
-
-    def execute(self, arguments: argparse.Namespace) -> int:
-        """Run the command and return its exit code; raises errors with `message_de` for what the user can put right."""
-
 
 COMMANDS: Final[dict[str, Command]] = {
     "predict": predict,

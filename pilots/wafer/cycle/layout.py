@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-import numpy as np
 import numpy.typing as npt
 
 # Sides of a router. Side s of an element faces side (s + 2) % 4 of its neighbour; RAMP leads to its own processor.
@@ -29,7 +28,6 @@ OUT_PLACE: Final = 5
 OUT_LEFT: Final = 6
 SWITCHED: Final = 7  # cycle in which the way in changed: it is open from the next cycle on
 QUEUE_COLUMNS: Final = 8
-NO_ROUTE: Final = 0  # position 0 of every table accepts nothing
 
 # Instructions.
 END: Final = 0
@@ -98,7 +96,6 @@ CALLS_FUNCTION: Final = 1
 STUCK: Final = 2
 TOO_LONG: Final = 3
 
-Ints: Final = np.int32
 IntArray = npt.NDArray[Any]
 
 

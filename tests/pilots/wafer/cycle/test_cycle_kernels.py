@@ -100,11 +100,11 @@ def test_odd_numbers_travel_unchanged():
         assert np.isnan(got).all()
 
 
-@pytest.mark.parametrize("name", LINES)
-@pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 13])
+@pytest.mark.parametrize(
+    ("name", "length"),
+    [(name, length) for name in LINES for length in (1, 2, 3, 5, 8, 13) if (name, length) != ("star", 1)],
+)
 def test_collectives_of_any_length(name, length):
-    if name == "star" and length == 1:
-        pytest.skip("nobody sends")
     assert check(Case(name, "", (7,), (length, 1), machine=LAB)).same_bits
 
 
