@@ -1,4 +1,4 @@
-"""Wiring of the package: the model reader, and the jobs that carry out runs."""
+"""Wiring of the package: the readers of models, and the jobs that carry out runs."""
 
 from importlib import import_module
 
@@ -12,7 +12,8 @@ class PilotsConfig(AppConfig):
     label = "pilots"
 
     def ready(self) -> None:
-        """Register the model reader and the job handlers."""
+        """Register the readers of models and the job handlers."""
         providers = import_module("qms.workloads.providers")
         providers.set_model_reader(import_module("pilots.catalog").read_model)
+        providers.set_model_file_reader(import_module("pilots.catalog.capture").read_model_file)
         import_module("pilots.jobs")

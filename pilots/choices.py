@@ -37,3 +37,13 @@ class RunValidity(Coded):
     VALID = "GUELTIG", _("gültig")
     INVALID = "UNGUELTIG", _("ungültig")
     OUTSIDE_CALIBRATION = "AUSSERHALB_KALIBRIERUNG", _("außerhalb der Kalibrierung")
+
+
+EFFORT_LABELS = {
+    "MODELLCODE": _("Modellcode"),
+    "DATENPIPELINE": _("Datenpipeline"),
+    "PLATTFORMBETRIEB": _("Plattformbetrieb"),
+    "SICHERHEIT_DATENSCHUTZ": _("Sicherheit und Datenschutz"),
+    "TESTS": _("Tests"),
+}
+"""The categories of the effort of porting (spec S086), by the code of the evidence file."""

@@ -1,16 +1,16 @@
-"""The work behind runs: the baseline is measured, the wafer is emulated, each with checkpoints and cancel."""
+"""The work behind runs and replays: the baseline is measured, the wafer is emulated, once more from its manifest."""
 
 from __future__ import annotations
 
 from time import perf_counter_ns
-from typing import Any
 from uuid import UUID
 
 from pilots import catalog
 from pilots.choices import ExitState, RunValidity
-from pilots.models import Run
+from pilots.models import Replay, Run
 from pilots.platforms import platform_tuple
-from pilots.services import results
+from pilots.services import porting, replays, results
+from pilots.services.replays import REPLAY_JOB
 from pilots.services.results import Outcome, Piece
 from pilots.services.runs import BASELINE_JOB, TARGET_JOB
 from qms.audit.actors import EMULATOR, SYSTEM
@@ -37,6 +37,7 @@ def measure_baseline(ctx: JobContext) -> None:
         run_id=str(run.pk),
         platform=platform_tuple(run.platform),
         measured_at=timestamp(run.started_at),
+        tolerance=_tolerance(),
         clock_ns=perf_counter_ns,
         hooks=_hooks(ctx, "Messung"),
     )
@@ -55,34 +56,49 @@ def measure_baseline(ctx: JobContext) -> None:
 
 @register(TARGET_JOB, isolated=True, on_failure=_failed, on_cancel=_cancelled)
 def emulate_target(ctx: JobContext) -> None:
-    """Emulate the model of the run on the wafer and hand in EV-04, EV-06 and EV-16."""
+    """Emulate the model of the run on the wafer and hand in EV-04, EV-05, EV-06 and EV-16."""
     run = _run(ctx)
-    emulated = catalog.run_target(
-        run.parameters,
+    note = catalog.RunNote(
         run_id=str(run.pk),
         profile_key=run.platform.key,
         platform=platform_tuple(run.platform),
         started_at=timestamp(run.started_at),
         criteria_sha256=run.criteria_sha256,
-        rtol=float(gates.policy().number("POL-06", "fp32_rtol")),
-        hooks=_hooks(ctx, "Emulation"),
     )
+    emulated = catalog.run_target(
+        run.parameters, note=note, tolerance=_tolerance(), hooks=_hooks(ctx, "Emulation")
+    )
+    facts = emulated.facts | {"EV-05": porting.with_kept_effort(run, emulated.facts["EV-05"])}
     axes = results.REPLAYED if emulated.replay_equal else results.EMULATED
-    facts: list[tuple[EvidenceType, dict[str, Any]]] = [
-        (EvidenceType.TARGET_REPORT, emulated.ev04),
-        (EvidenceType.EQUIVALENCE, emulated.ev06),
-        (EvidenceType.LINEAGE, emulated.ev16),
-    ]
     pieces = tuple(
-        Piece(kind, results.title_for(kind, run.platform.name), data, axes) for kind, data in facts
+        Piece(kind, results.title_for(kind, run.platform.name), data, axes)
+        for kind, data in ((EvidenceType(code), data) for code, data in facts.items())
     )
     validity = RunValidity.VALID if emulated.valid else RunValidity.INVALID
     outcome = Outcome(emulated.fingerprint, emulated.result_digest, emulated.summary, pieces, validity)
     results.finish_run(actor=EMULATOR, ctx=ctx, outcome=outcome)
 
 
+def _replay_failed(job_id: UUID, reason: str) -> None:
+    replays.fail_replay(actor=SYSTEM, job_id=job_id, reason=reason)
+
+
+@register(REPLAY_JOB, isolated=True, on_failure=_replay_failed)
+def replay_target(ctx: JobContext) -> None:
+    """Compute a target run again from the manifest in EV-16 alone."""
+    replay = Replay.objects.select_related("run").get(job_id=ctx.job_id)
+    verdict = catalog.replay(replays.manifest_of(replay.run), _hooks(ctx, "Nachrechnung"))
+    replays.finish_replay(actor=EMULATOR, ctx=ctx, verdict=verdict)
+
+
 def _run(ctx: JobContext) -> Run:
     return Run.objects.select_related("workload", "platform").get(job_id=ctx.job_id)
+
+
+def _tolerance() -> catalog.Tolerance:
+    """Return how far outputs may differ under the rule set in force (POL-06)."""
+    names = ("fp32_rtol", "bit16_rtol", "bit16_cosine_min")
+    return catalog.Tolerance(*(float(gates.policy().number("POL-06", name)) for name in names))
 
 
 def _hooks(ctx: JobContext, name: str) -> catalog.Hooks:

@@ -1,10 +1,11 @@
-"""Runs: one row for each measurement or emulation, governed, beside the Job that carries it out."""
+"""Runs and their replays: one row for each, governed, beside the Job that carries it out."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from django.db import models
+from django.db.models import Q
 
 from pilots.choices import RunRole, RunValidity
 from qms.core.ids import uuid7
@@ -49,3 +50,32 @@ class Run(models.Model):
     def validity_label(self) -> str:
         """The validity in the active language, empty while the run lasts."""
         return str(RunValidity(self.validity).label) if self.validity else ""
+
+
+class Replay(models.Model):
+    """A target run computed again from its manifest alone. `equal` is empty while it lasts, and where it failed."""
+
+    audit_type: ClassVar[str] = "Replay"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    run = models.ForeignKey(Run, models.PROTECT, related_name="replays")
+    job = models.OneToOneField("core.Job", models.PROTECT, null=True, related_name="replay")
+    started_by = models.ForeignKey("roles.Person", models.PROTECT, related_name="+")
+    started_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+    expected = models.CharField(max_length=64, blank=True)
+    actual = models.CharField(max_length=64, blank=True)
+    equal = models.BooleanField(null=True)
+    differs = models.JSONField(default=list)
+    failure = models.TextField(blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["-started_at", "-id"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["run"], condition=Q(ended_at__isnull=True), name="one_open_replay_of_a_run"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run} {self.started_at:%Y-%m-%d}"

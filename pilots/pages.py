@@ -17,6 +17,7 @@ from pilots.models import Run
 from qms.core import formats
 from qms.core.chart_shapes import Limit
 from qms.core.charts import CdfSeries, latency_cdf
+from qms.core.errors import Refusal
 from qms.core.models import JobState
 from qms.core.values import Axes, Metric
 from qms.workloads.choices import PlatformKind
@@ -101,30 +102,16 @@ def notices_of(run: Run) -> list[str]:
     return [text for text in found if text]
 
 
-def equivalence_of(run: Run) -> list[dict[str, str]]:
-    """Return how far the outputs are from the reference, relative to its largest value, beside the tolerance."""
-    found = run.summary.get("equivalence")
-    if not found or not found["max_abs_delta"] or not found["max_abs_reference"]:
-        return []
-    reference = Decimal(found["max_abs_reference"])
-    relative = Decimal(found["max_abs_delta"]) / reference if reference else Decimal(0)
-    shown = relative.quantize(Decimal(1).scaleb(relative.adjusted() - 2)) if relative else relative
-    return [
-        {"label": _("größte Abweichung"), "value": f"{formats.exact(shown * 100)}{formats.NBSP}%"},
-        {
-            "label": _("zulässig (POL-06)"),
-            "value": f"{formats.exact(Decimal(found['rtol']) * 100)}{formats.NBSP}%",
-        },
-    ]
-
-
 def map_of(run: Run, view: View) -> dict[str, Any] | None:
     """Return the wafer map of an emulated run with its legend and table, or None."""
     if not _is_emulated(run):
         return None
     url = reverse("run_map", args=[run.pk])
     views = [item | {"url": f"?ansicht={item['value']}#karte"} for item in blocks.map_views(view)]
-    made = catalog.run_tiles(run.platform.key, run.parameters, view)
+    try:
+        made = catalog.run_tiles(run.platform.key, run.parameters, view)
+    except Refusal:  # the model file is gone or damaged: the rest of the page still counts
+        return None
     machine = catalog.machine_of(run.platform.key)
     return blocks.wafer_map(made, machine, url=f"{url}?ansicht={view.value}", view=view, views=views)
 

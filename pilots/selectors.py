@@ -33,6 +33,11 @@ def baseline_evidence(workload: Workload) -> EvidenceItem | None:
     return evidence.current(workload).filter(type=EvidenceType.BASELINE_REPORT).first()
 
 
+def porting_evidence(workload: Workload) -> EvidenceItem | None:
+    """Return the current porting report of the workload, or None."""
+    return evidence.current(workload).filter(type=EvidenceType.PORTING).first()
+
+
 def latest(workload: Workload, role: str) -> Run | None:
     """Return the newest run of a role, or None."""
     return Run.objects.filter(workload=workload, role=role).select_related("platform", "job").first()

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from pilots import catalog, pages, selectors
+from pilots import catalog, pages, pages_proof, selectors
 from pilots import pages_blocks as blocks
 from pilots.catalog import wafer_map
 from pilots.catalog.wafer_map import View
@@ -82,9 +82,11 @@ def target(request: HttpRequest, workload_id: UUID) -> HttpResponse:
 @require_GET
 def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """One run: progress while it lasts, then values, curve, causes, map, ways, listing."""
-    found = selectors.get(run_id, actor=account(request))
+    actor = account(request)
+    found = selectors.get(run_id, actor=actor)
     view = blocks.view_of(request.GET.get("ansicht"))
-    return render(request, "pilots/run.html", _run_context(found, view))
+    context = _run_context(found, view) | {"replay": pages_proof.replay_of(found, actor)}
+    return render(request, "pilots/run.html", context)
 
 
 @login_required
@@ -148,7 +150,9 @@ def _run_context(found: Run, view: View) -> dict[str, Any]:
         "summary": found.summary,
         "cv": pages.spread_of(found),
         "cv_axes": pages.axes_of_spread(found),
-        "equivalence": pages.equivalence_of(found),
+        "equivalence": pages_proof.equivalence_of(found),
+        "porting": pages_proof.porting_of(found),
+        "lineage": pages_proof.lineage_of(found),
         "machine": pages.machine_of(found),
         "causes": pages.causes_of(found),
         "limits": pages.limits_of(found),

@@ -8,15 +8,15 @@ from __future__ import annotations
 import resource
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
 from pilots.baseline import numpy_run, stats
 from pilots.baseline.environment import one_blas_thread
+from pilots.baseline.numpy_run import Prepared
 from pilots.graph.ir import Array, Graph, Weights, array_sha256, model_digest
-from pilots.graph.mlp import input_samples
 from pilots.graph.spec import verify
 from qms.core import canonical
 from qms.core.values import Assurance, Axes, Metric, Origin, Provenance, Unit, rounded
@@ -27,16 +27,18 @@ WARM_UP: Final = 20
 ROUND: Final = 20  # requests of one repetition before the next takes its turn
 SECTIONS: Final = 5  # checkpoints of a measurement
 MAX_COUNT: Final = 100_000
+WARM_UP_NS: Final = 60 * 10**9  # no further request to warm up after a minute
+MAX_HOURS: Final = 4  # longer than anyone waits in front of a page; the counts are never cut to fit
 AXES: Final = Axes(Provenance.MEASURED, Assurance.SUBMITTED, Origin.OWN)
 MEMORY_NOTE: Final = "größter Arbeitsspeicher des Prozesses einschließlich Laufzeitumgebung"
 LATENCY_NOTE: Final = "reine Rechenzeit eines Stapels im Prozess, ohne Netz"
-TOOL: Final = "pilots.baseline.measure 0.1.0"
+TOOL: Final = "pilots.baseline.measure 0.2.0"
 
 Clock = Callable[[], int]
 
 
 class MeasureError(ValueError):
-    """Counts or a checkpoint are not usable; `message_de` is for people."""
+    """Counts, a checkpoint or the time a request takes are not usable; `message_de` is for people."""
 
     def __init__(self, message: str, *, message_de: str) -> None:
         super().__init__(message)
@@ -56,12 +58,10 @@ class BaselineResult:
     durations_ns: tuple[tuple[int, ...], ...]
     failed_requests: int
     throughput_cv: float
-    working_set_bytes: int
     peak_memory_bytes: int
     metrics: tuple[Metric, ...]
-    outputs: Array
+    outputs: dict[str, Array]
     model_digest: str
-    inputs_sha256: str
     blas_threads: int
     raw_sha256: str
 
@@ -70,11 +70,35 @@ class BaselineResult:
         return [self.batch * len(row) * 1e9 / max(sum(row), 1) for row in self.durations_ns]
 
 
+@dataclass(slots=True)
+class _Measurement:
+    """What is measured and how far it is: durations per repetition, requests that failed."""
+
+    prepared: Prepared
+    inputs: Mapping[str, Array]
+    clock_ns: Clock
+    rows: list[list[int]]
+    failed: int
+    pause: Callable[[int], None]
+    outputs: dict[str, Array] = field(default_factory=dict)
+
+    def timed(self) -> int:
+        """Run one request and return its nanoseconds."""
+        start = self.clock_ns()
+        self.outputs = numpy_run.forward(self.prepared, self.inputs)
+        return self.clock_ns() - start
+
+    @property
+    def done(self) -> int:
+        """Requests measured so far."""
+        return sum(map(len, self.rows))
+
+
 def measure(
     graph: Graph,
     weights: Weights,
     *,
-    inputs_seed: int,
+    inputs: Mapping[str, Array],
     batch: int,
     clock_ns: Clock,
     repetitions: int = REPETITIONS,
@@ -87,43 +111,56 @@ def measure(
     """Measure `repetitions` x `iterations` requests of `batch` samples; clock_ns is a monotonic nanosecond clock.
 
     Repetitions take turns in rounds, so that each sees the same state of the machine (ADR 0102). A checkpoint is
-    given after each fifth and continues there. A request fails if its output is not finite.
-    BLAS runs on one thread where that can be set: on a shared machine its waiting threads would be measured instead.
-    Raises GraphError, MeasureError, and whatever check_cancelled raises.
+    given after each fifth and continues there; on_progress gets (requests done, all). A request fails if an output
+    is not finite. BLAS runs on one thread where that can be set: on a shared machine its waiting threads would be
+    measured instead. Raises GraphError, MeasureError, and whatever check_cancelled raises.
     """
     for name, value in (("repetitions", repetitions), ("iterations", iterations), ("batch", batch)):
         if not 1 <= value <= MAX_COUNT:
             sentence = f"Anzahl außerhalb von 1 bis {MAX_COUNT}: {value}."
             raise MeasureError(f"{name} {value} is outside 1..{MAX_COUNT}", message_de=sentence)
     verify(graph, weights)
-    inputs = input_samples(graph, inputs_seed=inputs_seed, batch=batch)
+    hashes = {name: array_sha256(array) for name, array in inputs.items()}
     key = canonical.digest(
-        {"model": model_digest(graph), "inputs": array_sha256(inputs), "counts": [repetitions, iterations]}
+        {"model": model_digest(graph), "inputs": hashes, "counts": [repetitions, iterations]}
     )
     rows, failed, done = _restore(checkpoint, key, repetitions, iterations)
-    ready = numpy_run.prepared(weights)
+    total = repetitions * iterations
+
+    def pause(count: int) -> None:
+        if on_progress is not None:
+            on_progress(count, total)
+        if check_cancelled is not None:
+            check_cancelled()
+
+    work = _Measurement(numpy_run.prepare(graph, weights), inputs, clock_ns, rows, failed, pause)
     with one_blas_thread() as blas_threads:
-        for _ in range(WARM_UP):
-            outputs = numpy_run.forward(graph, ready, inputs)
+        _warm_up(work, total)
         for section in range(done, SECTIONS):
-            if check_cancelled is not None:
-                check_cancelled()
-            failed += _section(
-                graph, ready, inputs, rows, bounds=_bounds(iterations, section), clock_ns=clock_ns
-            )
+            _section(work, _bounds(iterations, section))
             if on_checkpoint is not None:
-                on_checkpoint(_state(key, rows, failed))
-            if on_progress is not None:
-                on_progress(section + 1, SECTIONS)
-    return _result(
-        graph,
-        rows,
-        inputs=inputs,
-        outputs=outputs,
-        failed=failed,
-        weight_bytes=sum(array.nbytes for array in ready.values()),
-        threads=blas_threads,
-    )
+                on_checkpoint(_state(key, work.rows, work.failed))
+        pause(total)
+    return _result(graph, work, batch=batch, threads=blas_threads)
+
+
+def _warm_up(work: _Measurement, total: int) -> None:
+    """Run the graph until it is warm; raises MeasureError if the whole measurement would take too long."""
+    fastest, spent = work.timed(), 0
+    for _ in range(WARM_UP - 1):
+        work.pause(work.done)
+        took = work.timed()
+        fastest, spent = min(fastest, took), spent + took
+        if spent > WARM_UP_NS:
+            break
+    hours = fastest * (total - work.done) / 3.6e12
+    if hours > MAX_HOURS:
+        sentence = (
+            f"Eine Anfrage dauert auf diesem Rechner etwa {fastest / 1e9:.0f} s; {total} Anfragen würden etwa "
+            f"{hours:.0f} Stunden dauern, erlaubt sind {MAX_HOURS}. Bitte zeichnen Sie das Modell mit einem kleineren "
+            "Beispiel neu auf."
+        )
+        raise MeasureError(f"{hours:.1f} hours", message_de=sentence)
 
 
 def _state(key: str, rows: list[list[int]], failed: int) -> dict[str, Any]:
@@ -139,50 +176,19 @@ def _bounds(iterations: int, section: int) -> tuple[int, int]:
     return iterations * section // SECTIONS, iterations * (section + 1) // SECTIONS
 
 
-def _section(
-    graph: Graph,
-    weights: Mapping[str, Array],
-    inputs: Array,
-    rows: list[list[int]],
-    *,
-    bounds: tuple[int, int],
-    clock_ns: Clock,
-) -> int:
+def _section(work: _Measurement, bounds: tuple[int, int]) -> None:
     """Extend every repetition from bounds[0] to bounds[1] in rounds whose first repetition rotates (ADR 0102)."""
-    failed = 0
     for turn, start in enumerate(range(bounds[0], bounds[1], ROUND)):
-        count = min(ROUND, bounds[1] - start)
-        for offset in range(len(rows)):
-            row, bad = _requests(graph, weights, inputs, count, clock_ns)
-            rows[(turn + offset) % len(rows)].extend(row)
-            failed += bad
-    return failed
+        for offset in range(len(work.rows)):
+            work.pause(work.done)
+            row = work.rows[(turn + offset) % len(work.rows)]
+            for _ in range(min(ROUND, bounds[1] - start)):
+                row.append(work.timed())
+                work.failed += not all(np.isfinite(array).all() for array in work.outputs.values())
 
 
-def _requests(
-    graph: Graph, weights: Mapping[str, Array], inputs: Array, count: int, clock_ns: Clock
-) -> tuple[list[int], int]:
-    row: list[int] = []
-    failed = 0
-    for _ in range(count):
-        start = clock_ns()
-        outputs = numpy_run.forward(graph, weights, inputs)
-        row.append(clock_ns() - start)
-        failed += not np.isfinite(outputs).all()
-    return row, int(failed)
-
-
-def _result(
-    graph: Graph,
-    rows: list[list[int]],
-    *,
-    inputs: Array,
-    outputs: Array,
-    failed: int,
-    weight_bytes: int,
-    threads: int,
-) -> BaselineResult:
-    batch, iterations = inputs.shape[0], len(rows[0])
+def _result(graph: Graph, work: _Measurement, *, batch: int, threads: int) -> BaselineResult:
+    rows, iterations = work.rows, len(work.rows[0])
     rates = [batch * iterations * 1e9 / max(sum(row), 1) for row in rows]
     peak = _peak_bytes()
     return BaselineResult(
@@ -190,14 +196,12 @@ def _result(
         repetitions=len(rows),
         iterations=iterations,
         durations_ns=tuple(tuple(row) for row in rows),
-        failed_requests=failed,
+        failed_requests=work.failed,
         throughput_cv=stats.variation(rates),
-        working_set_bytes=weight_bytes + numpy_run.activation_bytes(graph, batch),
         peak_memory_bytes=peak,
-        metrics=_metrics(rows, batch, failed, peak),
-        outputs=outputs,
+        metrics=_metrics(rows, batch, work.failed, peak),
+        outputs=work.outputs,
         model_digest=model_digest(graph),
-        inputs_sha256=array_sha256(inputs),
         blas_threads=threads,
         raw_sha256=canonical.digest({"durations_ns": rows}),
     )

@@ -1,68 +1,80 @@
-"""The same graph in plain NumPy, as anyone would run it on this machine (BLAS allowed). No emulated numerics here."""
+"""The same graph in plain NumPy, as anyone would run it on this machine (BLAS allowed). No emulated numerics here.
+
+Each operation is its twin of `pilots.graph.twins`, in float32 where the twin of the reference runs in double precision.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import pi, sqrt
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
-from pilots.graph.ir import Array, DType, Graph, Weights
+from pilots.graph.attributes import Given
+from pilots.graph.ir import Array, DType, Graph, Weights, rounded
+from pilots.graph.twins import TWINS, Twin
 
-Op = Callable[..., Any]
-
-
-def _sigmoid(x: Array) -> Array:
-    return np.asarray(1.0 / (1.0 + np.exp(-x)), dtype=x.dtype)
-
-
-def _gelu(x: Array) -> Array:
-    inner = np.tanh(x.dtype.type(sqrt(2 / pi)) * (x + x.dtype.type(0.044715) * x**3))
-    return np.asarray(x.dtype.type(0.5) * x * (1 + inner), dtype=x.dtype)
+Keep = Callable[[Array], Array]
+# Sums stay in fp32 until the bias is added, as on the emulated machine.
+UNROUNDED: Final = frozenset({"matmul"})
 
 
-def _softmax(x: Array) -> Array:
-    powers = np.exp(x - x.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operation: its twin, the names it reads and writes, its attributes, and how its result is kept."""
+
+    twin: Twin
+    inputs: tuple[str, ...]
+    output: str
+    given: Given
+    keep: Keep
 
 
-OPS: Final[dict[str, Op]] = {
-    "matmul": np.matmul,
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "relu": lambda x: np.maximum(x, x.dtype.type(0)),
-    "gelu": _gelu,
-    "sigmoid": _sigmoid,
-    "tanh": np.tanh,
-    "softmax": _softmax,
-    "reduce_sum": lambda x: x.sum(axis=-1, keepdims=True),
-    "reduce_max": lambda x: x.max(axis=-1, keepdims=True),
-    "transpose": np.transpose,
-}
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A graph ready to run again and again: steps in order, weights in the form they are computed in, typed outputs."""
+
+    steps: tuple[Step, ...]
+    weights: Mapping[str, Array]
+    outputs: tuple[tuple[str, DType], ...]
 
 
-def prepared(weights: Weights) -> dict[str, Array]:
-    """Return the weights as fp32: float16 is stored as such, computed in fp32 and rounded after every operation."""
-    return {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in weights.items()}
+def prepare(graph: Graph, weights: Weights) -> Prepared:
+    """Return the graph ready to run. 16-bit floats are computed in fp32 and rounded after every operation."""
+    types = graph.tensors()
+    return Prepared(
+        steps=tuple(
+            Step(
+                TWINS[node.op],
+                node.inputs,
+                node.output,
+                Given(dict(node.attrs)),
+                _keeping(DType.FLOAT32 if node.op in UNROUNDED else node.tensor.dtype),
+            )
+            for node in graph.nodes
+        ),
+        weights={name: _working(array) for name, array in weights.items()},
+        outputs=tuple((name, types[name].dtype) for name in graph.outputs),
+    )
 
 
-def forward(graph: Graph, weights: Mapping[str, Array], inputs: Array) -> Array:
-    """Return the first output of the graph for prepared weights, in the element type of the graph."""
-    half = graph.dtype is DType.FLOAT16
-    values: dict[str, Array] = {graph.inputs[0][0]: inputs.astype(np.float32, copy=False)}
-    for node in graph.nodes:
-        operands = [values[name] if name in values else weights[name] for name in node.inputs]
-        result = OPS[node.op](*operands)
-        # Sums stay in fp32 until the bias is added, as on the emulated machine.
-        keep = not half or node.op == "matmul"
-        values[node.output] = result if keep else result.astype(np.float16).astype(np.float32)
-    return np.asarray(values[graph.outputs[0]].astype(graph.dtype.value, copy=False))
+def forward(prepared: Prepared, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """Return every output by name in its own element type; raises GraphError for an index outside its table."""
+    values = dict(prepared.weights) | {name: _working(array) for name, array in inputs.items()}
+    with np.errstate(all="ignore"):  # infinity and NaN are results, and counted as failures
+        for step in prepared.steps:
+            values[step.output] = step.keep(step.twin([values[name] for name in step.inputs], step.given))
+        return {name: rounded(values[name], dtype) for name, dtype in prepared.outputs}
 
 
-def activation_bytes(graph: Graph, batch: int) -> int:
-    """Return the bytes of inputs and of the largest result of one pass, in fp32."""
-    sizes = [batch * (tensor.shape[-1] or 1) * 4 for _, tensor in graph.inputs]
-    results = [batch * (node.tensor.shape[-1] or 1) * 4 for node in graph.nodes]
-    return sum(sizes) + max(results, default=0)
+def _working(array: Array) -> Array:
+    kinds: dict[str, Any] = {"f": np.float32, "b": np.bool_}
+    return np.ascontiguousarray(array, dtype=kinds.get(array.dtype.kind, np.int64))
+
+
+def _keeping(dtype: DType) -> Keep:
+    if dtype in {DType.FLOAT16, DType.BFLOAT16}:
+        return lambda array: np.asarray(rounded(array, dtype), dtype=np.float32)
+    plain = np.float32 if dtype is DType.FLOAT32 else np.bool_ if dtype is DType.BOOL else np.int64
+    return lambda array: array.astype(plain, copy=False)

@@ -3,15 +3,23 @@
 Turns their errors into refusals with one German sentence. No Django models here.
 """
 
+from pilots.catalog.again import replay
 from pilots.catalog.baseline import Imported, Measured, read_benchmark, run_baseline
 from pilots.catalog.claims import ClaimAnswer, claims_about
 from pilots.catalog.figures import EMULATED, FROM_MACHINE, Figure, State
 from pilots.catalog.hooks import Hooks
 from pilots.catalog.maps import Failures, Way, estimate_tiles, failures, run_tiles, ways
-from pilots.catalog.model import load_model, read_model, workload_fingerprint
+from pilots.catalog.model import (
+    LoadedModel,
+    Tolerance,
+    load_model,
+    read_model,
+    stored_file,
+    workload_fingerprint,
+)
 from pilots.catalog.published import Beside, Nearest, published_beside
 from pilots.catalog.scaling import Grown, over_systems
-from pilots.catalog.target import MACHINE_OF_PROFILE, Emulated, emulates, machine_of, run_target
+from pilots.catalog.target import MACHINE_OF_PROFILE, Emulated, RunNote, emulates, machine_of, run_target
 from pilots.catalog.whatif import (
     MAX_CONFIG_BYTES,
     MODES,
@@ -29,10 +37,12 @@ from pilots.catalog.whatif import (
     read_config,
     state_of,
 )
+from pilots.graph.porting import EFFORT_CATEGORIES
 from pilots.wafer.emulator import calibration_note
 from pilots.wafer.estimate import Estimate
 
 __all__ = [
+    "EFFORT_CATEGORIES",
     "EMULATED",
     "FROM_MACHINE",
     "MACHINE_OF_PROFILE",
@@ -49,10 +59,13 @@ __all__ = [
     "Grown",
     "Hooks",
     "Imported",
+    "LoadedModel",
     "Measured",
     "Nearest",
     "NotAnswered",
+    "RunNote",
     "State",
+    "Tolerance",
     "Way",
     "answer",
     "asked_from_json",
@@ -74,10 +87,12 @@ __all__ = [
     "read_benchmark",
     "read_config",
     "read_model",
+    "replay",
     "run_baseline",
     "run_target",
     "run_tiles",
     "state_of",
+    "stored_file",
     "ways",
     "workload_fingerprint",
 ]

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
-from pilots.baseline import measure
+from pilots.baseline import measure, numpy_run
 from pilots.baseline.environment import environment, environment_digest
 from pilots.baseline.facts import ev02, ev02_imported
 from pilots.baseline.importers.common import BenchmarkRefused, ImportedBenchmark
 from pilots.baseline.importers.registry import read
 from pilots.catalog.hooks import Hooks
-from pilots.catalog.model import load_model, workload_fingerprint
+from pilots.catalog.model import LoadedModel, Tolerance, load_model, workload_fingerprint
+from pilots.graph.errors import GraphError
+from pilots.graph.spec import flops_per_sample
+from pilots.wafer import equivalence
+from pilots.wafer.facts import reference_of
 from qms.core import canonical
 from qms.core.errors import CriterionNotMet
 from qms.core.jobs import JobFailed
+
+# Up to here a repetition of the minimum is so short that the scheduler decides its rate: then many more requests.
+SHORT_REQUEST_FLOPS: Final = 100_000_000
 
 
 @dataclass(frozen=True)
@@ -35,29 +42,34 @@ def run_baseline(
     run_id: str,
     platform: dict[str, Any],
     measured_at: str,
+    tolerance: Tolerance,
     clock_ns: Callable[[], int],
     hooks: Hooks,
 ) -> Measured:
-    """Measure the model on this machine; raises JobFailed with a German sentence."""
-    graph, weights = load_model(parameters["model_text"])
-    batch, seed = parameters["batch"], parameters["seed"]
+    """Measure the model on this machine; raises JobFailed with a German sentence.
+
+    A capture is measured only if its outputs agree with those of its framework: else something else was measured.
+    """
+    model = load_model(parameters)
+    batch = model.batch(parameters, "batch")
     try:
+        compared = _same_outputs(model, tolerance)
         result = measure.measure(
-            graph,
-            weights,
-            inputs_seed=seed,
+            model.graph,
+            model.weights,
+            inputs=model.inputs(parameters, "batch"),
             batch=batch,
             clock_ns=clock_ns,
             repetitions=parameters["repetitions"],
-            iterations=parameters["iterations"],
+            iterations=_iterations(model, batch, parameters),
             checkpoint=hooks.checkpoint or None,
             on_progress=hooks.progress,
             on_checkpoint=hooks.save,
             check_cancelled=hooks.check_cancelled,
         )
-    except measure.MeasureError as error:
+    except (measure.MeasureError, GraphError) as error:
         raise JobFailed(error.message_de) from error
-    mark = workload_fingerprint(parameters["model_text"], batch=batch, seed=seed)
+    mark = workload_fingerprint(model, parameters)
     here = environment()
     tuple_here = platform | {
         "hardware_gen": here["cpu_model"],
@@ -75,6 +87,7 @@ def run_baseline(
         measured_at=measured_at,
         environment=here,
     )
+    facts |= compared
     summary = {
         "metrics": facts["metrics"],
         "throughput_cv": facts["throughput_cv"],
@@ -82,8 +95,31 @@ def run_baseline(
         "iterations": result.iterations,
         "environment_digest": environment_digest(here),
         "durations_ms": _quantiles([value for row in result.durations_ns for value in row]),
+        "equivalence": compared,
     }
     return Measured(facts=facts, summary=summary, fingerprint=mark, digest=result.raw_sha256)
+
+
+def _iterations(model: LoadedModel, batch: int, parameters: dict[str, Any]) -> int:
+    """Return the requests of a repetition: known before anything is timed, so no measurement decides its own length."""
+    short = flops_per_sample(model.graph) * batch <= SHORT_REQUEST_FLOPS
+    return int(parameters["iterations" if short else "iterations_min"])
+
+
+def _same_outputs(model: LoadedModel, tolerance: Tolerance) -> dict[str, Any]:
+    """Return how the outputs of this machine compare with those of the framework, {} for a model without them."""
+    if model.example is None:
+        return {}
+    found = numpy_run.forward(numpy_run.prepare(model.graph, model.weights), model.example.inputs)
+    rows = equivalence.compare_outputs(model.graph, found, model.example.outputs, **asdict(tolerance))
+    wrong = [row.name for row in rows if not row.within]
+    reference = reference_of(model.trail)
+    if wrong:
+        raise JobFailed(
+            f"Nicht gemessen: Die Rechnung auf diesem Rechner weicht bei {', '.join(wrong)} stärker von {reference} ab, "
+            "als POL-06 erlaubt. Bitte zeichnen Sie das Modell neu auf."
+        )
+    return {"outputs": [row.to_json() for row in rows], "reference": reference}
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from pilots.catalog.figures import FROM_MACHINE, plain
@@ -41,10 +42,23 @@ class Failures:
 
 
 def run_tiles(profile_key: str, parameters: dict[str, Any], view: View) -> Tiles:
-    """Return the map of a target run: per cent of the SRAM in use, or the made-up failures of its machine."""
-    graph, _weights = load_model(parameters["model_text"])
-    machine = machine_of(profile_key)
-    return _tiles(compile_graph(graph, machine, Request(batch=parameters["samples"])), machine, view)
+    """Return the map of a target run: per cent of the SRAM in use, or the made-up failures of its machine.
+
+    Raises CriterionNotMet (G0-5) if the model file is missing or was changed.
+    """
+    named = {name: parameters.get(name, "") for name in ("model_text", "model_file_sha256")}
+    return _run_tiles(profile_key, **named, samples=parameters.get("samples"), view=view)
+
+
+@lru_cache(maxsize=64)
+def _run_tiles(
+    profile_key: str, *, model_text: str, model_file_sha256: str, samples: int | None, view: View
+) -> Tiles:
+    """A page asks for the map twice, and a capture is large: its map follows from what is named here alone."""
+    parameters = {"model_text": model_text, "model_file_sha256": model_file_sha256, "samples": samples}
+    model, machine = load_model(parameters), machine_of(profile_key)
+    batch = model.batch(parameters, "samples")
+    return _tiles(compile_graph(model.graph, machine, Request(batch=batch)), machine, view)
 
 
 def estimate_tiles(found: Estimate, view: View) -> Tiles:

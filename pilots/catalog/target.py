@@ -1,20 +1,21 @@
-"""Target runs on the emulated wafer: computed, compared with this machine's own result, computed once more."""
+"""Target runs on the emulated wafer: computed, compared with the reference, computed once more from the manifest."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
 
 from pilots import replay as replays
 from pilots.baseline import numpy_run
 from pilots.catalog.figures import EMULATED, EXTRAPOLATED, REPEATED, State, by_cause, emulated
 from pilots.catalog.hooks import Hooks
-from pilots.catalog.model import load_model, workload_fingerprint
-from pilots.graph.ir import Graph, Weights
-from pilots.graph.mlp import input_samples
+from pilots.catalog.model import LoadedModel, Tolerance, load_model, stored_file, workload_fingerprint
+from pilots.catalog.porting import porting_facts
+from pilots.graph.errors import GraphError
+from pilots.graph.ir import Array
 from pilots.wafer import emulator, equivalence
 from pilots.wafer.errors import WaferError
-from pilots.wafer.facts import ev04, ev06, ev16
+from pilots.wafer.facts import FRAMEWORKS, NUMPY_REFERENCE, ev04, ev06, ev16, reference_of
 from pilots.wafer.listing import listing
 from pilots.wafer.machine import MACHINES, Machine
 from pilots.wafer.predict import Prediction
@@ -22,6 +23,10 @@ from qms.core.jobs import JobFailed
 from qms.core.values import Axes, Unit
 
 MACHINE_OF_PROFILE = {"WSE-2": "wse-2", "WSE-3": "wse-3"}
+PORTING_SHOWN: Final = (
+    *("version", "provenance", "total_ops", "unsupported_ops", "custom_ops"),
+    *("partitioning_required", "partitioning_reason"),
+)
 
 
 def machine_of(profile_key: str) -> Machine:
@@ -36,11 +41,9 @@ def emulates(profile_key: str) -> bool:
 
 @dataclass(frozen=True)
 class Emulated:
-    """A finished target run: facts of EV-04, EV-06, EV-16, a summary for pages, validity, replay verdict."""
+    """A finished target run: facts by evidence type, a summary for pages, validity, replay verdict."""
 
-    ev04: dict[str, Any]
-    ev06: dict[str, Any]
-    ev16: dict[str, Any]
+    facts: dict[str, dict[str, Any]]
     summary: dict[str, Any]
     fingerprint: str
     result_digest: str
@@ -48,57 +51,40 @@ class Emulated:
     replay_equal: bool
 
 
-def run_target(
-    parameters: dict[str, Any],
-    *,
-    run_id: str,
-    profile_key: str,
-    platform: dict[str, Any],
-    started_at: str,
-    criteria_sha256: str,
-    rtol: float,
-    hooks: Hooks,
-) -> Emulated:
-    """Emulate the model, compare with this machine's own result, compute once more; raises JobFailed."""
-    graph, weights = load_model(parameters["model_text"])
-    batch, seed = parameters["samples"], parameters["seed"]
-    machine = machine_of(profile_key)
+@dataclass(frozen=True, slots=True)
+class RunNote:
+    """What a target run knows of itself: ids, times and digests that the evidence repeats."""
+
+    run_id: str
+    profile_key: str
+    platform: dict[str, Any]
+    started_at: str
+    criteria_sha256: str
+
+
+def run_target(parameters: dict[str, Any], *, note: RunNote, tolerance: Tolerance, hooks: Hooks) -> Emulated:
+    """Emulate the model, compare with the reference, compute once more; raises JobFailed, CriterionNotMet (G0-5)."""
+    model, machine = load_model(parameters), machine_of(note.profile_key)
     try:
-        result = emulator.run(
-            graph,
-            weights,
-            inputs_seed=seed,
-            batch=batch,
-            machine=machine,
-            checkpoint=hooks.checkpoint or None,
-            on_progress=hooks.progress,
-            on_checkpoint=hooks.save,
-            check_cancelled=hooks.check_cancelled,
-        )
+        result = _emulate(model, parameters, machine, hooks)
         hooks.check_cancelled()
         again = replays.replay(
-            result.manifest, on_progress=hooks.progress, check_cancelled=hooks.check_cancelled
+            result.manifest,
+            fetch=stored_file,
+            on_progress=hooks.progress,
+            check_cancelled=hooks.check_cancelled,
         )
-    except (WaferError, replays.ReplayRefused) as error:
+        reference = _reference(model, parameters)
+    except (WaferError, GraphError, replays.ReplayRefused) as error:
         raise JobFailed(error.message_de) from error
     axes = REPEATED if again.equal else EMULATED
     result = replace(result, metrics=tuple(replace(item, axes=axes) for item in result.metrics))
-    compared = equivalence.compare("y", result.outputs, _reference(graph, weights, seed, batch), rtol=rtol)
-    mark = workload_fingerprint(parameters["model_text"], batch=parameters["batch"], seed=seed)
+    compared = equivalence.compare_outputs(model.graph, result.outputs, reference, **asdict(tolerance))
+    mark = workload_fingerprint(model, parameters)
+    facts = _facts(model, result, machine, note, compared=compared, again=again, mark=mark)
     return Emulated(
-        ev04=ev04(
-            result,
-            machine,
-            run_id=run_id,
-            platform=platform,
-            fingerprint=mark,
-            criteria_sha256=criteria_sha256,
-            started_at=started_at,
-            replay={"digest": again.actual, "equal": again.equal},
-        ),
-        ev06=ev06([compared], run_id=run_id),
-        ev16=ev16(result, run_id=run_id, fingerprint=mark, criteria_sha256=criteria_sha256),
-        summary=_target_summary(result, machine, compared.to_json(), again, axes),
+        facts=facts,
+        summary=_target_summary(result, machine, facts, axes),
         fingerprint=mark,
         result_digest=result.result_digest,
         valid=result.validity == "GUELTIG",
@@ -106,19 +92,80 @@ def run_target(
     )
 
 
-def _reference(graph: Graph, weights: Weights, seed: int, batch: int) -> Any:
-    inputs = input_samples(graph, inputs_seed=seed, batch=batch)
-    return numpy_run.forward(graph, numpy_run.prepared(weights), inputs)
+def _emulate(
+    model: LoadedModel, parameters: dict[str, Any], machine: Machine, hooks: Hooks
+) -> emulator.EmulationResult:
+    if model.example is not None:
+        return emulator.run_example(
+            model.graph,
+            model.weights,
+            model.example,
+            file_sha256=model.file_sha256,
+            machine=machine,
+            on_progress=hooks.progress,
+            check_cancelled=hooks.check_cancelled,
+        )
+    return emulator.run(
+        model.graph,
+        model.weights,
+        inputs_seed=parameters["seed"],
+        batch=parameters["samples"],
+        machine=machine,
+        checkpoint=hooks.checkpoint or None,
+        on_progress=hooks.progress,
+        on_checkpoint=hooks.save,
+        check_cancelled=hooks.check_cancelled,
+    )
+
+
+def _reference(model: LoadedModel, parameters: dict[str, Any]) -> dict[str, Array]:
+    """Return the outputs to compare with: the framework's own of a capture, else this machine's NumPy."""
+    if model.example is not None:
+        return model.example.outputs
+    prepared = numpy_run.prepare(model.graph, model.weights)
+    return numpy_run.forward(prepared, model.inputs(parameters, "samples"))
+
+
+def _facts(
+    model: LoadedModel,
+    result: emulator.EmulationResult,
+    machine: Machine,
+    note: RunNote,
+    *,
+    compared: tuple[equivalence.OutputComparison, ...],
+    again: replays.ReplayVerdict,
+    mark: str,
+) -> dict[str, dict[str, Any]]:
+    """Return the facts of every piece of evidence by type; mark: workload fingerprint."""
+    reference = reference_of(model.trail) if model.file_sha256 else NUMPY_REFERENCE
+    return {
+        "EV-04": ev04(
+            result,
+            machine,
+            run_id=note.run_id,
+            platform=note.platform,
+            fingerprint=mark,
+            criteria_sha256=note.criteria_sha256,
+            started_at=note.started_at,
+            replay={"digest": again.actual, "equal": again.equal},
+        ),
+        "EV-05": porting_facts(model, result.op_coverage, machine, run_id=note.run_id),
+        "EV-06": ev06(compared, run_id=note.run_id, reference=reference),
+        "EV-16": ev16(
+            result,
+            run_id=note.run_id,
+            fingerprint=mark,
+            criteria_sha256=note.criteria_sha256,
+            lineage=model.lineage,
+            artefact=model.file_sha256,
+        ),
+    }
 
 
 def _target_summary(
-    result: emulator.EmulationResult,
-    machine: Machine,
-    compared: dict[str, Any],
-    again: replays.ReplayVerdict,
-    axes: Axes,
+    result: emulator.EmulationResult, machine: Machine, facts: dict[str, dict[str, Any]], axes: Axes
 ) -> dict[str, Any]:
-    prediction = result.prediction
+    prediction, proof = result.prediction, facts["EV-06"]
     return {
         "metrics": [metric.to_json() for metric in result.metrics],
         "machine": machine.id,
@@ -128,10 +175,20 @@ def _target_summary(
         "peak_sram_bytes": prediction.resident_bytes,
         "sram_capacity_bytes": machine.sram_bytes,
         "listing": listing(result.program, machine),
-        "equivalence": compared,
-        "replay_equal": again.equal,
+        "equivalence": {"outputs": proof["outputs"], "reference": proof["reference"]},
+        "porting": _porting_shown(facts["EV-05"]),
+        "lineage": facts["EV-16"]["lineage"],
+        "open_links": facts["EV-16"]["open_links"],
+        "replay_equal": facts["EV-04"]["replay"]["equal"],
         "calibration_note": emulator.calibration_note(),
         "checks": [check.to_json() for check in result.checks],
+    }
+
+
+def _porting_shown(report: dict[str, Any]) -> dict[str, Any]:
+    framework = report["framework"]
+    return {name: report[name] for name in PORTING_SHOWN} | {
+        "framework": FRAMEWORKS.get(framework, framework)
     }
 
 

@@ -21,11 +21,12 @@ from pilots.graph.errors import GraphError
 from pilots.graph.model_config import ConfigError, ModelConfig, from_canonical, parse_config
 from pilots.wafer.costs.constants import calibration_sha256
 from pilots.wafer.costs.terms import Span
-from pilots.wafer.emulator import EMULATOR_VERSION, ENERGY_NOTE
+from pilots.wafer.emulator import ENERGY_NOTE
 from pilots.wafer.errors import WaferError
 from pilots.wafer.estimate import Estimate, Phase, Question, estimate
 from pilots.wafer.listing import listing
 from pilots.wafer.machine import MACHINES, Machine, UnknownMachine, find
+from pilots.wafer.manifest import EMULATOR_VERSION
 from pilots.wafer.program import Mode
 from qms.core.values import Metric, Unit
 

@@ -16,13 +16,14 @@ from pilots.graph.trail import Origin, Trail
 
 MAX_PLACES: Final = 20  # places listed per operation
 NO_KERNEL_DE: Final = "für die entsprechende Operation des Graphen gibt es keinen Kernel"
-EFFORT_CATEGORIES: Final = (
-    "OPERATIONEN",
-    "EIGENE_OPERATIONEN",
-    "PARTITIONIERUNG",
-    "GLEICHWERTIGKEIT",
-    "DATEN_UND_BETRIEB",
-)
+EFFORT_CATEGORIES: Final = {  # code of the evidence file -> what people read (S086)
+    "MODELLCODE": "Modellcode",
+    "DATENPIPELINE": "Datenpipeline",
+    "PLATTFORMBETRIEB": "Plattformbetrieb",
+    "SICHERHEIT_DATENSCHUTZ": "Sicherheit und Datenschutz",
+    "TESTS": "Tests",
+}
+BRIDGES_DE: Final = {"jax": "eigene Brücke (Emulator)"}  # the vendor documents no front end for it (S024)
 _RATIO_STEP: Final = Decimal("0.000001")
 
 
@@ -66,6 +67,11 @@ class PortingReport:
     partitioning_reason_de: str
 
     @property
+    def provenance_de(self) -> str:
+        """Whose translation the report is about, where the vendor documents none for the framework; else ""."""
+        return BRIDGES_DE.get(self.framework, "")
+
+    @property
     def total(self) -> int:
         """Operations before adaptation."""
         return sum(item.count for item in self.operations)
@@ -88,6 +94,7 @@ class PortingReport:
             "format": "porting-report-1",
             "framework": self.framework,
             "version": self.version,
+            "provenance": self.provenance_de,
             "operations": [item.to_json() for item in self.operations],
             "total_ops": self.total,
             "unsupported_ops": sum(item.count for item in self.unsupported),

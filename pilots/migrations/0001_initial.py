@@ -49,4 +49,40 @@ class Migration(migrations.Migration):
                 "ordering": ["-started_at", "-id"],
             },
         ),
+        migrations.CreateModel(
+            name="Replay",
+            fields=[
+                (
+                    "id",
+                    models.UUIDField(
+                        default=qms.core.ids.uuid7, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("started_at", models.DateTimeField()),
+                ("ended_at", models.DateTimeField(null=True)),
+                ("expected", models.CharField(blank=True, max_length=64)),
+                ("actual", models.CharField(blank=True, max_length=64)),
+                ("equal", models.BooleanField(null=True)),
+                ("differs", models.JSONField(default=list)),
+                ("failure", models.TextField(blank=True)),
+                (
+                    "job",
+                    models.OneToOneField(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="replay",
+                        to="core.job",
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="replays", to="pilots.run"
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["-started_at", "-id"],
+            },
+        ),
     ]

@@ -35,4 +35,19 @@ class Migration(migrations.Migration):
                 on_delete=django.db.models.deletion.PROTECT, related_name="runs", to="workloads.workload"
             ),
         ),
+        migrations.AddField(
+            model_name="replay",
+            name="started_by",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="replay",
+            constraint=models.UniqueConstraint(
+                condition=models.Q(("ended_at__isnull", True)),
+                fields=("run",),
+                name="one_open_replay_of_a_run",
+            ),
+        ),
     ]

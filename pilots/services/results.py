@@ -169,6 +169,7 @@ def title_for(kind: EvidenceType, platform_name: str) -> str:
     titles = {
         EvidenceType.BASELINE_REPORT: _("Baseline-Messbericht – %(platform)s"),
         EvidenceType.TARGET_REPORT: _("Ziellauf-Bericht – %(platform)s"),
+        EvidenceType.PORTING: _("Portierungsbericht – %(platform)s"),
         EvidenceType.EQUIVALENCE: _("Numerischer Äquivalenznachweis – %(platform)s"),
         EvidenceType.LINEAGE: _("Abstammungsmanifest – %(platform)s"),
     }

@@ -46,13 +46,13 @@ def start_baseline(*, actor: User, workload_id: UUID, platform_id: UUID) -> Run:
             "T-11",
         )
     policy = gates.policy()
-    parameters = {
-        "model_text": workload.model_text,
-        "batch": BATCH,
-        "seed": 1,
+    least = policy.integer("POL-02", "benchmark_iterations_min")
+    parameters = _model_of(workload) | {
         "repetitions": policy.integer("POL-02", "benchmark_repetitions"),
         # Twenty times the minimum: a repetition then lasts long enough that the scheduler does not decide its rate.
-        "iterations": 20 * policy.integer("POL-02", "benchmark_iterations_min"),
+        # Where one request is long the minimum does (catalog.baseline).
+        "iterations": 20 * least,
+        "iterations_min": least,
     }
     run = _create(
         workload,
@@ -78,7 +78,9 @@ def start_target(*, actor: User, workload_id: UUID, platform_id: UUID, samples: 
     platform = _platform(platform_id)
     if not platform.is_emulated or not catalog.emulates(platform.key):
         raise refused(_("Ein Ziellauf braucht ein emuliertes Wafer-Scale-System (T-11)."), "T-11")
-    parameters = {"model_text": workload.model_text, "batch": BATCH, "samples": samples, "seed": 1}
+    parameters = _model_of(workload)
+    if workload.model_text:
+        parameters["samples"] = samples
     run = _create(
         workload, platform, actor, role=RunRole.TARGET, source=RunSource.EMULATOR, parameters=parameters
     )
@@ -156,6 +158,12 @@ def refused(message: str, criterion: str, next_step: str = "") -> WrongState:
         facts={"criterion": criterion},
         next_step=next_step or _("Bitte schließen Sie zuerst das genannte Kriterium ab."),
     )
+
+
+def _model_of(workload: Workload) -> dict[str, Any]:
+    """Return what a run repeats of the model; a capture brings its inputs, a text gets seeded ones."""
+    named = {"model_text": workload.model_text, "model_file_sha256": workload.model_file_sha256}
+    return named if workload.model_file_sha256 else named | {"batch": BATCH, "seed": 1}
 
 
 def _create(

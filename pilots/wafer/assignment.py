@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pilots.graph.ir import DType, Graph, Node
-from pilots.wafer.lowering import Work
+from pilots.wafer.lowering import KERNEL_OF, Work
 from pilots.wafer.placement import resident_bytes_of
-from pilots.wafer.program import Mode, Rect
+from pilots.wafer.program import Kernel, Mode, Rect
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +39,43 @@ class Assigned:
 def kept_tensors(
     graph: Graph, works: Sequence[Work], dtype: DType, mode: Mode, batch: int, *, rounds: int = 1
 ) -> dict[str, Kept]:
-    """Return everything that stays, by name; weights that come in from outside take no bytes.
+    """Return everything that stays, by name: weights, also those an optimiser changes, with its own state, and caches.
+
+    Weights that come in from outside take no bytes.
 
     rounds: how many batches take turns, each with caches of its own.
     """
     streaming = mode is Mode.WEIGHT_STREAMING
-    kind, item_bytes = ("streamed", 0) if streaming else ("weight", dtype.item_bytes)
+    kind = "streamed" if streaming else "weight"
 
     def filled(shape: tuple[int | None, ...]) -> tuple[int, ...]:
         return tuple(batch if size is None else size for size in shape)
 
-    kept = {item.name: Kept(kind, filled(item.tensor.shape), item_bytes) for item in graph.constants}
+    updated = _updated(graph)
+    staying = [(item.name, item.tensor) for item in graph.constants]
+    staying += [(name, tensor) for name, tensor in graph.inputs if name in updated]
+    kept = {
+        name: Kept(kind, filled(tensor.shape), 0 if streaming else _item_bytes(tensor.dtype, dtype))
+        for name, tensor in staying
+    }
     return kept | {
-        node.inputs[0]: Kept("cache", filled(node.tensor.shape), dtype.item_bytes * rounds)
+        node.inputs[0]: Kept(
+            "cache", filled(node.tensor.shape), _item_bytes(node.tensor.dtype, dtype) * rounds
+        )
         for node, work in zip(graph.nodes, works, strict=True)
         if work.caches
     }
+
+
+def _updated(graph: Graph) -> frozenset[str]:
+    """Return what the optimiser reads: parameters and moments are inputs and outputs of a training step, but stay."""
+    steps = (node for node in graph.nodes if KERNEL_OF.get(node.op) is Kernel.OPTIMISER)
+    return frozenset(name for node in steps for name in node.inputs)
+
+
+def _item_bytes(own: DType, dtype: DType) -> int:
+    """Return the bytes of one number; whole numbers and truth values take as much as the program's own type."""
+    return (own if own.is_float else dtype).item_bytes
 
 
 def assign(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pilots.graph.ir import DType, Graph, Node, model_digest
@@ -18,9 +18,9 @@ from pilots.wafer.costs.constants import Constants, calibrated
 from pilots.wafer.costs.kernels import Setting
 from pilots.wafer.errors import DoesNotFit, RequestError, UnsupportedOps
 from pilots.wafer.legality import verify
-from pilots.wafer.lowering import Work, element_type, lower, unsupported
+from pilots.wafer.lowering import Work, element_type, lower, other_types, unsupported
 from pilots.wafer.machine import Machine
-from pilots.wafer.memory import Need, living_bytes, spread_bytes
+from pilots.wafer.memory import Need, living_bytes, need_of, spread_bytes
 from pilots.wafer.placement import ANY_PRODUCT, Placed, Placer, resident_bytes_of, side_doubt
 from pilots.wafer.program import Call, Kernel, Mode, Program, Rect, Region, Resident
 from pilots.wafer.routes import routes_of
@@ -239,7 +239,8 @@ def _build(graph: Graph, machine: Machine, request: Request, placer: Placer, pla
     kept = kept_tensors(graph, plan.works, dtype, request.mode, plan.micro_batch, rounds=request.rounds)
     fixed = machine.code_bytes_per_pe.value + machine.stack_bytes_per_pe.value
     room = machine.sram_bytes_per_pe.value - fixed
-    assigned = assign(graph.nodes, kept, _living(graph, found, dtype), plan.rect, room)
+    types = other_types(graph, dtype)
+    assigned = assign(graph.nodes, kept, _living(graph, found, placer, dict(types)), plan.rect, room)
     if assigned.largest_bytes > room and request.capacity:
         raise _too_large(assigned.largest_bytes + fixed, plan.rect, machine)
     regions = _regions(assigned.regions, plan.rect, machine, request)
@@ -265,19 +266,24 @@ def _build(graph: Graph, machine: Machine, request: Request, placer: Placer, pla
         ),
         inputs=tuple(name for name, _ in graph.inputs if name not in caches),
         outputs=graph.outputs,
+        types=types,
     )
 
 
-def _living(graph: Graph, placed: list[Placed], dtype: DType) -> list[int]:
-    pairs = list(zip(graph.nodes, placed, strict=True))
-    needs = [Need(node.inputs, node.output, item.output_bytes, item.scratch_bytes) for node, item in pairs]
-    outputs = set(graph.outputs)
-    kept = {
-        node.output: spread_bytes(item.call, item.call.rect, dtype)
-        for node, item in pairs
-        if node.output in outputs
-    }
-    return living_bytes(needs, {node.output: item.output_bytes for node, item in pairs}, kept)
+def _living(graph: Graph, placed: list[Placed], placer: Placer, types: dict[str, DType]) -> list[int]:
+    """Return the bytes each call takes beside what stays; types: of values that are not of the program's type."""
+    setting, outputs = placer.setting, set(graph.outputs)
+    needs: list[Need] = []
+    kept: dict[str, int] = {}
+    for node, item in zip(graph.nodes, placed, strict=True):
+        need = Need(node.inputs, node.output, item.output_bytes, item.scratch_bytes)
+        own = types.get(node.output)
+        if own is not None:
+            need = replace(need_of(item.call, own, setting.mode), inputs=node.inputs, output=node.output)
+        needs.append(need)
+        if node.output in outputs:
+            kept[node.output] = spread_bytes(item.call, item.call.rect, own or setting.dtype)
+    return living_bytes(needs, {need.output: need.output_bytes for need in needs}, kept)
 
 
 def _call(index: int, node: Node, template: Call, region: int, rect: Rect) -> Call:

@@ -6,28 +6,31 @@ Times are model time of a hardware model with open research kernels; outputs are
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from pilots.graph.ir import Array, Graph, Weights, array_sha256, graph_signature, model_digest
+from pilots.graph.capture import Example
+from pilots.graph.capture import example as examples
+from pilots.graph.ir import Array, Graph, Weights, array_bytes, array_sha256
 from pilots.graph.mlp import input_samples
 from pilots.graph.spec import verify as verify_graph
 from pilots.wafer import functional, plausibility
 from pilots.wafer.compiler import ALL_KERNELS, Request, compile_graph
-from pilots.wafer.costs.constants import calibrated, calibration_sha256, record
+from pilots.wafer.costs.constants import calibrated, record
 from pilots.wafer.costs.kernels import Setting, cost
 from pilots.wafer.costs.terms import Span
+from pilots.wafer.limits import check_size
 from pilots.wafer.machine import Machine
+from pilots.wafer.manifest import manifest, named_result, samples_result
 from pilots.wafer.memory import region_bytes
 from pilots.wafer.predict import Prediction, predict
 from pilots.wafer.program import Kernel, Program
 from qms.core import canonical
 from qms.core.values import Assurance, Axes, Calibration, Interval, Metric, Origin, Provenance, Unit, rounded
 
-EMULATOR_VERSION: Final = "0.2.0"
 NUMERICS_NOTE: Final = "mit Emulatornumerik berechnet"
 DETERMINISM_NOTE: Final = "deterministisch: alle Perzentile gleich"
 ENERGY_NOTE: Final = "Leistungsangabe des Herstellers × Modellzeit, nicht gemessen"
@@ -36,9 +39,12 @@ AXES: Final = Axes(Provenance.EMULATED, Assurance.SUBMITTED, Origin.OWN)
 
 @dataclass(frozen=True, slots=True)
 class EmulationResult:
-    """Everything a run yields. `validity` is GUELTIG or UNGUELTIG (EM-11); `manifest` allows the replay."""
+    """Everything a run yields. `validity` is GUELTIG or UNGUELTIG (EM-11); `manifest` allows the replay.
 
-    outputs: Array
+    outputs: by name, in the order of the graph, in memory form of their types.
+    """
+
+    outputs: dict[str, Array]
     metrics: tuple[Metric, ...]
     program: Program
     prediction: Prediction
@@ -67,7 +73,7 @@ def run(
     on_checkpoint: functional.Save | None = None,
     check_cancelled: functional.Cancel | None = None,
 ) -> EmulationResult:
-    """Run `batch` seeded samples through the graph on an emulated machine.
+    """Run `batch` seeded samples through a graph of one input and one output on an emulated machine.
 
     Raises GraphError, UnsupportedOps, DoesNotFit, RequestError, CheckpointError; whatever check_cancelled raises
     passes through. The result does not depend on interruptions.
@@ -75,6 +81,7 @@ def run(
     verify_graph(graph, weights)
     program = compile_graph(graph, machine, Request(batch=batch, kernels=kernels))
     prediction = predict(program, machine, batch=batch)
+    check_size(graph, prediction, batch=min(batch, functional.step_samples(program)))
     inputs = input_samples(graph, inputs_seed=inputs_seed, batch=batch)
     computed = functional.run(
         program,
@@ -85,11 +92,60 @@ def run(
         on_checkpoint=on_checkpoint,
         check_cancelled=check_cancelled,
     )
-    request = {
+    parts = {
+        "model": dict(graph.recipe),
         "kernels": sorted(item.value for item in kernels),
         "inputs": {"seed": inputs_seed, "batch": batch, "sha256": array_sha256(inputs)},
+        "result": samples_result(computed.outputs),
     }
-    return _result(graph, program, machine, prediction, request=request, computed=computed)
+    return _result(graph, program, machine, prediction, computed=computed, parts=parts)
+
+
+def run_example(
+    graph: Graph,
+    weights: Weights,
+    example: Example,
+    *,
+    file_sha256: str,
+    machine: Machine,
+    kernels: tuple[Kernel, ...] = ALL_KERNELS,
+    on_progress: functional.Progress | None = None,
+    check_cancelled: functional.Cancel | None = None,
+) -> EmulationResult:
+    """Run a captured graph on its example inputs; the outputs of the example are not looked at.
+
+    file_sha256: of the capture, as the manifest names it. on_progress gets (calls done, all), check_cancelled comes
+    before every call. Raises GraphError, UnsupportedOps, DoesNotFit, RequestError.
+    """
+    verify_graph(graph, weights)
+    examples.verify(graph, example)
+    batch = batch_of(graph, example.inputs)
+    program = compile_graph(graph, machine, Request(batch=batch, kernels=kernels))
+    prediction = predict(program, machine, batch=batch, moved_bytes=_moved_bytes(graph, example))
+    check_size(graph, prediction, batch=batch)
+    computed = functional.run(
+        program, weights, example.inputs, on_progress=on_progress, check_cancelled=check_cancelled
+    )
+    parts = {
+        "model": {"kind": "capture", "file_sha256": file_sha256},
+        "kernels": sorted(item.value for item in kernels),
+        "inputs": {"kind": "example", "batch": batch, "sha256": example.inputs_sha256},
+        "result": named_result(graph, computed.values),
+    }
+    return _result(graph, program, machine, prediction, computed=computed, parts=parts)
+
+
+def batch_of(graph: Graph, inputs: Mapping[str, Array]) -> int:
+    """Return how many samples the inputs hold: the size of the open dimension, 1 where every size is fixed."""
+    opened = (len(inputs[name]) for name, tensor in graph.inputs if tensor.shape[0] is None)
+    return next(opened, 1)
+
+
+def _moved_bytes(graph: Graph, example: Example) -> int:
+    """Return the bytes of all inputs and outputs, which pass between host and wafer."""
+    types = graph.tensors()
+    arrays = (*example.inputs.items(), *example.outputs.items())
+    return sum(len(array_bytes(array, types[name].dtype)) for name, array in arrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,22 +163,33 @@ def _result(
     machine: Machine,
     prediction: Prediction,
     *,
-    request: dict[str, Any],
     computed: functional.FunctionalResult,
+    parts: Mapping[str, Any],
 ) -> EmulationResult:
     checks = plausibility.check(program, machine, prediction)
-    manifest = _manifest(graph, program, machine, prediction, request=request, outputs=computed.outputs)
+    written = manifest(graph, program, machine, prediction, parts)
     return EmulationResult(
-        outputs=computed.outputs,
-        metrics=_metrics(prediction, prediction.batch, computed.non_finite_samples),
+        outputs=dict(computed.values),
+        metrics=_metrics(prediction, prediction.batch, _failed(graph, computed.values, prediction.batch)),
         program=program,
         prediction=prediction,
         op_coverage=coverage(program),
         checks=checks,
         validity="GUELTIG" if all(item.holds for item in checks) else "UNGUELTIG",
-        result_digest=manifest["result_digest"],
-        manifest=manifest,
+        result_digest=written["result_digest"],
+        manifest=written,
     )
+
+
+def _failed(graph: Graph, outputs: Mapping[str, Array], batch: int) -> int:
+    """Return how many samples have a number in some output that is not finite."""
+    types = graph.tensors()
+    failed = np.zeros(batch, dtype=np.bool_)
+    for name, array in outputs.items():
+        finite = np.isfinite(array)
+        opened = types[name].shape[0] is None
+        failed |= ~(finite.reshape(batch, -1).all(axis=1) if opened else finite.all())
+    return int(np.count_nonzero(failed))
 
 
 def calibration_note() -> str:
@@ -147,8 +214,11 @@ def pe_maps(program: Program, machine: Machine) -> tuple[npt.NDArray[np.int32], 
     shape = (machine.height_pes.value, machine.width_pes.value)
     memory = np.zeros(shape, dtype=np.int32)
     busy = np.zeros(shape, dtype=np.float32)
-    setting = Setting(machine, program.dtype, calibrated(), program.mode)
-    costs = [(call.region, cost(call, setting)) for call in program.calls]
+    setting, types = Setting(machine, program.dtype, calibrated(), program.mode), dict(program.types)
+    costs = [
+        (call.region, cost(call, replace(setting, dtype=types.get(call.output, program.dtype))))
+        for call in program.calls
+    ]
     total = sum(terms.cycles for _, terms in costs)
     for index, (region, used) in enumerate(zip(program.regions, region_bytes(program, machine), strict=True)):
         if region.system == 0:
@@ -157,38 +227,6 @@ def pe_maps(program: Program, machine: Machine) -> tuple[npt.NDArray[np.int32], 
             memory[area] = used
             busy[area] = sum(terms.compute for place, terms in costs if place == index) / total
     return memory, busy
-
-
-def _manifest(
-    graph: Graph,
-    program: Program,
-    machine: Machine,
-    prediction: Prediction,
-    *,
-    request: dict[str, Any],
-    outputs: Array,
-) -> dict[str, Any]:
-    """Return the manifest; request: allowed kernels and inputs of the run."""
-    result = {
-        "outputs_sha256": array_sha256(outputs),
-        "shape": list(outputs.shape),
-        "dtype": outputs.dtype.name,
-    }
-    manifest: dict[str, Any] = {
-        "format": "wafer-manifest-2",
-        "emulator_version": EMULATOR_VERSION,
-        "calibration_sha256": calibration_sha256(),
-        "machine": {"id": machine.id, "sha256": machine.sha256()},
-        "model": dict(graph.recipe),
-        "model_digest": model_digest(graph),
-        "graph_signature": graph_signature(graph),
-        "program_digest": program.digest(),
-        "prediction": prediction.to_json(),
-        "result": result,
-        **request,
-    }
-    digested = {key: manifest[key] for key in ("program_digest", "inputs", "prediction", "result")}
-    return manifest | {"result_digest": canonical.digest(digested)}
 
 
 def _metrics(prediction: Prediction, batch: int, failed: int) -> tuple[Metric, ...]:

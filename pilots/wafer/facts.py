@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
-from pilots.wafer.emulator import EMULATOR_VERSION, NUMERICS_NOTE, EmulationResult, calibration_note
+from pilots.graph.lineage import Lineage
+from pilots.graph.trail import Trail, plain
+from pilots.wafer.emulator import NUMERICS_NOTE, EmulationResult, calibration_note
 from pilots.wafer.equivalence import OutputComparison
 from pilots.wafer.machine import Machine
+from pilots.wafer.manifest import EMULATOR_VERSION
+
+NUMPY_REFERENCE: Final = "NumPy auf diesem Rechner"
+FRAMEWORKS: Final = {"pytorch": "PyTorch", "jax": "JAX", "onnx": "ONNX"}
 
 
 def ev04(
@@ -50,18 +56,43 @@ def ev04(
     return facts if replay is None else facts | {"replay": dict(replay)}
 
 
-def ev06(comparisons: Sequence[OutputComparison], *, run_id: str) -> dict[str, Any]:
-    """Return the numeric equivalence proof (EV-06) with the note of EM-06."""
+def reference_of(trail: Trail) -> str:
+    """Return who computed the outputs a capture is compared with: the framework and its release, at capture."""
+    name = FRAMEWORKS.get(trail.framework, plain(trail.framework) or "das Framework")
+    return f"{name} {trail.version}".strip() + " bei der Aufzeichnung des Modells"
+
+
+def ev06(comparisons: Sequence[OutputComparison], *, run_id: str, reference: str) -> dict[str, Any]:
+    """Return the numeric equivalence proof (EV-06) with the note of EM-06; reference: who computed the other side."""
     return {
         "type": "EV-06",
         "run_id": run_id,
         "outputs": [item.to_json() for item in comparisons],
         "note": NUMERICS_NOTE,
+        "reference": reference,
     }
 
 
-def ev16(result: EmulationResult, *, run_id: str, fingerprint: str, criteria_sha256: str) -> dict[str, Any]:
-    """Return the run manifest as evidence (EV-16)."""
+def ev16(
+    result: EmulationResult,
+    *,
+    run_id: str,
+    fingerprint: str,
+    criteria_sha256: str,
+    lineage: Lineage | None = None,
+    artefact: str = "",
+) -> dict[str, Any]:
+    """Return the run manifest with its lineage as evidence (EV-16).
+
+    artefact: SHA-256 of the file the model came from, "" for a model made from its text. open_links names what nobody
+    stated: a gap is shown, not filled.
+    """
+    given = lineage or Lineage()
+    links = given.to_json() | {
+        "inputs_sha256": result.manifest["inputs"]["sha256"],
+        "run_id": run_id,
+        "artefact": artefact,
+    }
     return {
         "type": "EV-16",
         "run_id": run_id,
@@ -69,4 +100,6 @@ def ev16(result: EmulationResult, *, run_id: str, fingerprint: str, criteria_sha
         "manifest_sha256": result.manifest_sha256,
         "fingerprint": fingerprint,
         "criteria_sha256": criteria_sha256,
+        "lineage": links,
+        "open_links": sorted(name for name, value in links.items() if not value),
     }

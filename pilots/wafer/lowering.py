@@ -35,7 +35,8 @@ _OPS: Final[dict[Kernel, str]] = {
     Kernel.CONVOLUTION: "conv2d",
 }
 KERNEL_OF: Final[dict[str, Kernel]] = {op: kernel for kernel, ops in _OPS.items() for op in ops.split()}
-PRODUCT_OPS: Final = ("matmul", "batch_matmul")
+BATCHED: Final = "batch_matmul"  # its calls say of how many products they are
+PRODUCT_OPS: Final = ("matmul", BATCHED)
 Size = tuple[int, ...]
 Operands = list[Size]
 
@@ -79,9 +80,22 @@ def lower(graph: Graph, *, batch: int) -> tuple[Work, ...]:
 
 
 def element_type(graph: Graph) -> DType:
-    """Return the floating point type a graph computes in: that of its first constant or input that has one."""
+    """Return the floating point type most numbers of constants and inputs have; of equally many, that of the first."""
     tensors = [item.tensor for item in graph.constants] + [tensor for _, tensor in graph.inputs]
-    return next((tensor.dtype for tensor in tensors if tensor.dtype.is_float), DType.FLOAT32)
+    sizes: dict[DType, int] = {}
+    for tensor in tensors:
+        if tensor.dtype.is_float:
+            sizes[tensor.dtype] = sizes.get(tensor.dtype, 0) + prod(size or 1 for size in tensor.shape)
+    return max(sizes, key=lambda dtype: sizes[dtype], default=DType.FLOAT32)
+
+
+def other_types(graph: Graph, dtype: DType) -> tuple[tuple[str, DType], ...]:
+    """Return every value of another floating point type, by name."""
+    return tuple(
+        (name, tensor.dtype)
+        for name, tensor in graph.tensors().items()
+        if tensor.dtype.is_float and tensor.dtype is not dtype
+    )
 
 
 def _work(node: Node, types: dict[str, Tensor], constants: set[str], inputs: set[str], batch: int) -> Work:
@@ -94,7 +108,8 @@ def _work(node: Node, types: dict[str, Tensor], constants: set[str], inputs: set
     weights = tuple(concrete(name) for name in node.inputs if name in constants)
     caches = (operands[0],) if kernel is Kernel.CACHE_APPEND and node.inputs[0] in inputs else ()
     shape = _shape(node, kernel, operands, result)
-    return Work(kernel, node.op, tuple(max(1, size) for size in shape), node.attrs, weights, caches)
+    attrs = node.attrs if node.op != BATCHED else (*node.attrs, ("batch", max(1, operands[0][0])))
+    return Work(kernel, node.op, tuple(max(1, size) for size in shape), attrs, weights, caches)
 
 
 def _shape(node: Node, kernel: Kernel | None, operands: Operands, result: Size) -> Size:

@@ -118,7 +118,10 @@ def output_bytes(call: Call, dtype: DType) -> int:
 def region_bytes(program: Program, machine: Machine) -> tuple[int, ...]:
     """Return the SRAM high-water mark of one element of each region: code, stack, residents, values, scratch."""
     fixed = machine.code_bytes_per_pe.value + machine.stack_bytes_per_pe.value
-    values = {call.output: output_bytes(call, program.dtype) for call in program.calls}
+    types = dict(program.types)
+    values = {
+        call.output: output_bytes(call, types.get(call.output, program.dtype)) for call in program.calls
+    }
     calls: defaultdict[int, list[Call]] = defaultdict(list)
     resident: defaultdict[int, int] = defaultdict(int)
     for call in program.calls:
@@ -130,11 +133,13 @@ def region_bytes(program: Program, machine: Machine) -> tuple[int, ...]:
 
 
 def _most(calls: list[Call], values: Mapping[str, int], program: Program) -> int:
-    outputs = set(program.outputs)
+    outputs, types = set(program.outputs), dict(program.types)
     kept = {
-        call.output: spread_bytes(call, call.rect, program.dtype) for call in calls if call.output in outputs
+        call.output: spread_bytes(call, call.rect, types.get(call.output, program.dtype))
+        for call in calls
+        if call.output in outputs
     }
-    needs = [need_of(call, program.dtype, program.mode) for call in calls]
+    needs = [need_of(call, types.get(call.output, program.dtype), program.mode) for call in calls]
     return max(living_bytes(needs, values, kept), default=0)
 
 

@@ -6,14 +6,15 @@ is ever split by them. Every product and every sum is rounded once to fp32, what
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from pilots.wafer.meeting import middle_of, spans_of
 from pilots.wafer.numerics import Float
-from pilots.wafer.numerics_sums import two_level_group
 
 BLOCK_ELEMENTS: Final = 2**17  # two arrays of this many fp32 numbers lie in the second-level cache
 BLOCK_COLUMNS: Final = 1024
@@ -46,12 +47,12 @@ def chained_product(left: Float, right: Float, tile_k: int, live: Live | None = 
     left: [..., m, k]; right: [..., k, n], with as many axes in front. live: same shape as left; where it is False
     nothing is added, whatever `right` holds there.
     """
-    return _blocks(left, right, live, tile_k, 0)
+    return _blocks(left, right, live, lambda *block: _chain(*block, tile_k))
 
 
 def two_level_product(left: Float, right: Float, tile_k: int) -> Float:
-    """Return the product over tiles of k whose sums meet in a two-level tree: groups first, then their sums (GEMV)."""
-    return _blocks(left, right, None, tile_k, two_level_group(-(-left.shape[-1] // tile_k)))
+    """Return the product over tiles of k whose sums meet in two levels: in groups, then over their middles (GEMV)."""
+    return _blocks(left, right, None, lambda *block: _meeting(*block, tile_k))
 
 
 def rotated_product(left: Float, right: Float, grid: int, rows: int) -> Float:
@@ -94,27 +95,55 @@ def _rotated(left: Float, right: Float) -> Float:
     return total
 
 
-def _blocks(left: Float, right: Float, live: Live | None, tile_k: int, group: int) -> Float:
-    """Combine tiles in chains of `group` tiles (0: all of them) and those in a chain, one block of the result at a time."""
+def _blocks(
+    left: Float, right: Float, live: Live | None, product: Callable[[Float, Float, Live | None], Float]
+) -> Float:
+    """Return what `product` makes of all of k, one block of rows and columns at a time."""
     lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
-    (m, k), n = left.shape[-2:], right.shape[-1]
+    m, n = left.shape[-2], right.shape[-1]
     total = np.zeros((*lead, m, n), dtype=np.float32)
     wide = min(n, BLOCK_COLUMNS) or 1
     high = max(1, BLOCK_ELEMENTS // (prod(lead) * wide))
-    span = group * tile_k or max(1, k)
     for top in range(0, m, high):
         rows = left[..., top : top + high, :]
         kept = None if live is None else live[..., top : top + high, :]
         for start in range(0, n, wide):
-            block = total[..., top : top + high, start : start + wide]
-            columns = right[..., start : start + wide]
-            for first in range(0, k, span):
-                np.add(block, _chain(*_cut(rows, columns, kept, first, first + span), tile_k), out=block)
+            done = product(rows, right[..., start : start + wide], kept)
+            total[..., top : top + high, start : start + wide] = done
     return total
 
 
-def _chain(left: Float, right: Float, live: Live | None, tile_k: int) -> Float:
-    """Return the chained sum over all tiles, a handful of tiles at a time; a last tile may be shorter."""
+def _meeting(left: Float, right: Float, live: Live | None, tile_k: int) -> Float:
+    """Return the sum over tiles that meet in two levels: each time the middle, the chain from behind, that from before."""
+    tiles = -(-left.shape[-1] // tile_k)
+
+    def tiles_between(first: int, until: int, *, back: bool = False) -> Float:
+        return _chain(*_cut(left, right, live, first * tile_k, until * tile_k), tile_k, back=back)
+
+    def group(first: int, until: int) -> Float:
+        middle = middle_of(first, until)
+        total = tiles_between(middle, middle + 1)
+        np.add(total, tiles_between(middle + 1, until, back=True), out=total)
+        return np.add(total, tiles_between(first, middle), out=total)
+
+    heads = spans_of(tiles)
+    if not heads:
+        return tiles_between(0, 0)
+    middle = middle_of(0, len(heads))
+    total = group(*heads[middle])
+    for side in (heads[:middle:-1], heads[:middle]):
+        chain = np.zeros_like(total)
+        for span in side:
+            np.add(chain, group(*span), out=chain)
+        np.add(total, chain, out=total)
+    return total
+
+
+def _chain(left: Float, right: Float, live: Live | None, tile_k: int, *, back: bool = False) -> Float:
+    """Return the chained sum over all tiles, a handful of tiles at a time; a last tile may be shorter.
+
+    back: from last to first.
+    """
     lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
     total = np.zeros((*lead, left.shape[-2], right.shape[-1]), dtype=np.float32)
     k = left.shape[-1]
@@ -122,8 +151,9 @@ def _chain(left: Float, right: Float, live: Live | None, tile_k: int) -> Float:
     span = max(1, BLOCK_ELEMENTS // max(1, total.size)) * tile_k
     pieces = [(first, min(first + span, whole), tile_k) for first in range(0, whole, span)]
     pieces += [(whole, k, k - whole)] if whole < k else []
-    for first, until, length in pieces:
-        for part in _tile_sums(*_cut(left, right, live, first, until), length):
+    way = -1 if back else 1
+    for first, until, length in pieces[::way]:
+        for part in _tile_sums(*_cut(left, right, live, first, until), length)[::way]:
             np.add(total, part, out=total)
     return total
 

@@ -1,4 +1,4 @@
-"""Sums in an order the program fixes: inside a tile one after the other, then tile by tile.
+"""Sums in an order the program fixes: inside a tile one after the other, then tile by tile, or where tiles meet.
 
 All take and return float32; every addition is rounded once. Padding with zeros never changes a bit, because each sum
 starts at plus zero.
@@ -6,10 +6,9 @@ starts at plus zero.
 
 from __future__ import annotations
 
-from math import isqrt
-
 import numpy as np
 
+from pilots.wafer.meeting import middle_of, spans_of
 from pilots.wafer.numerics import Float, exp, log
 
 
@@ -21,13 +20,29 @@ def chain_sum(parts: Float) -> Float:
     return total
 
 
-def two_level_group(tiles: int) -> int:
-    """Return the size of a group of the two-level tree: the root of the number of tiles, rounded up."""
-    return isqrt(tiles - 1) + 1 if tiles else 1
-
-
 def chained_sum(values: Float, tile: int) -> Float:
     """Return the sum over the last axis, cut into tiles of `tile`: each sums from zero, then tiles from first to last."""
+    return chain_sum(_tile_sums(values, tile))
+
+
+def meeting_sum(values: Float, tile: int) -> Float:
+    """Return the sum over the last axis, cut into tiles of `tile`: each sums from zero, then they meet in two levels."""
+    parts = _tile_sums(values, tile)
+    heads = [_both_ends(parts[first:until]) for first, until in spans_of(len(parts))]
+    return _both_ends(np.stack(heads))
+
+
+def _both_ends(parts: Float) -> Float:
+    """Return the sum over the first axis: the middle, what the chain from behind brings, what that from before brings."""
+    middle = middle_of(0, len(parts))
+    total: Float = parts[middle].copy()
+    for side in (parts[:middle:-1], parts[:middle]):
+        if len(side):
+            np.add(total, chain_sum(side), out=total)
+    return total
+
+
+def _tile_sums(values: Float, tile: int) -> Float:
     width = values.shape[-1]
     tile = min(tile, max(1, width))
     tiles = max(1, -(-width // tile))
@@ -37,7 +52,7 @@ def chained_sum(values: Float, tile: int) -> Float:
     parts = np.zeros((tiles, *values.shape[:-1]), dtype=np.float32)
     for place in range(tile):
         np.add(parts, by_tile[:, place], out=parts)
-    return chain_sum(parts)
+    return parts
 
 
 def largest(x: Float) -> Float:
@@ -51,17 +66,17 @@ def smallest(x: Float) -> Float:
 
 
 def softmax(x: Float, tile: int) -> Float:
-    """Return e**(x - max) over its sum along the last axis, summed in tiles."""
+    """Return e**(x - max) over its sum along the last axis, summed in tiles that meet."""
     powers = exp(np.subtract(x, largest(x)))
-    return np.asarray(np.divide(powers, chained_sum(powers, tile)[..., None]))
+    return np.asarray(np.divide(powers, meeting_sum(powers, tile)[..., None]))
 
 
 def log_softmax(x: Float, tile: int) -> Float:
-    """Return x - max - log(sum of e**(x - max)) along the last axis, summed in tiles."""
+    """Return x - max - log(sum of e**(x - max)) along the last axis, summed in tiles that meet."""
     moved = np.subtract(x, largest(x))
-    return np.asarray(np.subtract(moved, log(chained_sum(exp(moved), tile))[..., None]))
+    return np.asarray(np.subtract(moved, log(meeting_sum(exp(moved), tile))[..., None]))
 
 
 def mean(x: Float, tile: int) -> Float:
-    """Return the mean of the last axis, which stays with length one; the sum is taken in tiles."""
-    return np.asarray(np.divide(chained_sum(x, tile)[..., None], np.float32(x.shape[-1])))
+    """Return the mean of the last axis, which stays with length one; the sum is taken in tiles that meet."""
+    return np.asarray(np.divide(meeting_sum(x, tile)[..., None], np.float32(x.shape[-1])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil, prod
 from typing import Any, Final
@@ -70,10 +70,16 @@ class Prediction:
 
 
 def predict(
-    program: Program, machine: Machine, *, batch: int, copies: int = 1, constants: Constants | None = None
+    program: Program,
+    machine: Machine,
+    *,
+    batch: int,
+    copies: int = 1,
+    constants: Constants | None = None,
+    moved_bytes: int | None = None,
 ) -> Prediction:
     """Return cycles, times, bytes and energy of a request. copies: how many run side by side, each on its own systems;
-    they change the trust and nothing else.
+    they change the trust and nothing else. moved_bytes: all inputs and outputs, where they are known exactly.
 
     Host time is two transactions and the transfer of inputs and outputs (figures of the machine), with its own wide
     interval. Energy is system power times time: vendor's maximum, at the lower end its typical figure.
@@ -86,7 +92,7 @@ def predict(
     streamed = streamed_bytes(program)
     stream_seconds = passes * 8 * streamed / machine.io_link_bits_per_second.value
     waiting = _waiting(device, stream_seconds)
-    moved = _io_bytes(program, batch)
+    moved = _io_bytes(program, batch) if moved_bytes is None else moved_bytes
     host_seconds = (
         2 * machine.host_transaction_ns.value / NANOSECONDS + 8 * moved / machine.host_bits_per_second.value
     )
@@ -130,8 +136,11 @@ def _waiting(device: Span, stream_seconds: float) -> Span:
 def program_terms(program: Program, setting: Setting) -> Terms:
     """Return the cycles of one pass by cause. Calls of equal cost are counted, not computed again."""
     total = Terms(fabric=_between_regions(program, setting))
-    for work, count in Counter(_work(call) for call in program.calls).items():
-        total += cost(_call(work), setting).times(count)
+    types = dict(program.types)
+    works = Counter((_work(call), types.get(call.output, setting.dtype)) for call in program.calls)
+    for (work, dtype), count in works.items():
+        at = setting if dtype is setting.dtype else replace(setting, dtype=dtype)
+        total += cost(_call(work), at).times(count)
     return total
 
 

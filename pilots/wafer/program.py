@@ -203,7 +203,8 @@ class Resident:
 class Program:
     """A whole program. Calls run in order, once per micro-batch; regions follow one another in the data flow.
 
-    systems: how many it takes, the first ones; more of them would carry copies of it.
+    systems: how many it takes, the first ones; more of them would carry copies of it. dtype: what most of its numbers are;
+    types: values of another floating point type, by name.
     """
 
     machine_id: str
@@ -218,10 +219,12 @@ class Program:
     calls: tuple[Call, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    types: tuple[tuple[str, DType], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the canonical form."""
-        return {
+        mixed = {"types": [[name, dtype.value] for name, dtype in self.types]} if self.types else {}
+        return mixed | {
             "format": "wprogram-2",
             "mode": self.mode.value,
             "machine": {"id": self.machine_id, "sha256": self.machine_sha256},

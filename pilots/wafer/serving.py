@@ -20,16 +20,15 @@ from pilots.wafer import functional, plausibility
 from pilots.wafer.compiler import MAX_BATCH, Request, compile_graph
 from pilots.wafer.costs.constants import calibration_sha256
 from pilots.wafer.costs.terms import Span
-from pilots.wafer.emulator import EMULATOR_VERSION
 from pilots.wafer.errors import RequestError
+from pilots.wafer.limits import MAX_MULTIPLY_ADDS, MAX_VALUES
 from pilots.wafer.machine import Machine
+from pilots.wafer.manifest import EMULATOR_VERSION
 from pilots.wafer.predict import Prediction, predict
 from pilots.wafer.program import Program
 from qms.core import canonical
 
 MAX_TOKENS: Final = 1024
-MAX_MULTIPLY_ADDS: Final = 2**37  # some minutes of NumPy on one core
-MAX_VALUES: Final = 2**28  # numbers of the widest activation or of all caches: 1 GiB in fp32
 PHASES: Final = ("prefill", "decode")
 MANIFEST_FORMAT: Final = "wafer-generation-manifest-1"
 

@@ -250,7 +250,8 @@ def _workload(workload: Workload, approval: Approval) -> dict[str, Any]:
         "approval_type": approval.type,
         "owner": workload.owner.pid if workload.owner else None,
         "deputy": workload.deputy.pid if workload.deputy else None,
-        "model": {"text": workload.model_text, "sha256": workload.model_digest},
+        "model": {"text": workload.model_text, "sha256": workload.model_digest}
+        | workloads.model_file(workload),
         "criteria_sha256": workload.criteria_sha256,
     }
 

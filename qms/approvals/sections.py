@@ -90,13 +90,24 @@ def scope(approval: Approval, built: BuiltDossier) -> Section:
         [_("Geschäftsprozess"), workload.business_process],
         [_("Kritikalität"), str(Criticality(workload.criticality).label) if workload.criticality else ""],
         [_("Modus"), str(Mode(workload.mode).label) if workload.mode else ""],
-        [_("Modell"), workload.model_text],
+        [_("Modell"), workload.model_name],
         [_("Modell SHA-256"), workload.model_digest],
+        *_model_file(workload),
         [_("Plattform"), " · ".join(names)],
         [_("Betriebsmodell"), platform.operating_model if platform else ""],
         [_("Inhalt SHA-256"), workload.content_sha256],
     ]
     return _section("2", _("Geltungsbereich"), _facts(rows))
+
+
+def _model_file(workload: Workload) -> list[list[str]]:
+    if not workload.model_file_sha256:
+        return []
+    level = Level(workload.model_file_level)
+    return [
+        [_("Aufzeichnung SHA-256"), workload.model_file_sha256],
+        [_("Stufe der Aufzeichnung"), f"{level.value} {level.label}"],
+    ]
 
 
 def people(workload: Workload) -> Section:

@@ -40,6 +40,7 @@ class AuditKind(Coded):
     PILOT_CHANGED = "PILOT_GEAENDERT", _("Pilot geändert.")
     PILOT_STATUS_CHANGED = "PILOT_STATUS_GEAENDERT", _("Status des Pilots geändert.")
     ARTEFACT_STORED = "ARTEFAKT_HINTERLEGT", _("Modell, Datensatz oder anderes Artefakt hinterlegt.")
+    ARTEFACT_RETRIEVED = "ARTEFAKT_ABGERUFEN", _("Modell, Datensatz oder anderes Artefakt heruntergeladen.")
     RUN_ANNOUNCED = "LAUF_ANGEKUENDIGT", _("Lauf auf einer echten Plattform angekündigt.")
     RUN_STARTED = "LAUF_GESTARTET", _("Lauf gestartet.")
     RUN_FINISHED = "LAUF_BEENDET", _("Lauf beendet.")
@@ -48,6 +49,9 @@ class AuditKind(Coded):
     RUN_FAILED = "LAUF_FEHLGESCHLAGEN", _("Lauf fehlgeschlagen.")
     RUN_CANCELLED = "LAUF_ABGEBROCHEN", _("Lauf abgebrochen.")
     RUN_INVALIDATED = "LAUF_UNGUELTIG", _("Lauf für ungültig erklärt.")
+    REPLAY_STARTED = "NACHRECHNUNG_GESTARTET", _("Nachrechnung eines Laufs gestartet.")
+    REPLAY_FINISHED = "NACHRECHNUNG_BEENDET", _("Nachrechnung eines Laufs beendet.")
+    REPLAY_FAILED = "NACHRECHNUNG_FEHLGESCHLAGEN", _("Nachrechnung eines Laufs fehlgeschlagen.")
 
     # Evidence
     EVIDENCE_SUBMITTED = "NACHWEIS_EINGEREICHT", _("Nachweis eingereicht.")

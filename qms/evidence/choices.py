@@ -23,6 +23,7 @@ class EvidenceType(StrEnum):
 
     BASELINE_REPORT = "EV-02"
     TARGET_REPORT = "EV-04"
+    PORTING = "EV-05"
     EQUIVALENCE = "EV-06"
     LINEAGE = "EV-16"
 
@@ -30,6 +31,7 @@ class EvidenceType(StrEnum):
 TYPE_LABELS = {
     EvidenceType.BASELINE_REPORT: _("Baseline-Messbericht"),
     EvidenceType.TARGET_REPORT: _("Ziellauf-Bericht"),
+    EvidenceType.PORTING: _("Portierungsbericht"),
     EvidenceType.EQUIVALENCE: _("Numerischer Äquivalenznachweis"),
     EvidenceType.LINEAGE: _("Abstammungsmanifest"),
 }

@@ -1,4 +1,4 @@
-"""Facts read from the evidence files EV-02, EV-04, EV-06 and EV-16 (JSON, decimals as strings). Pure."""
+"""Facts read from the evidence files EV-02, EV-04, EV-05, EV-06 and EV-16 (JSON, decimals as strings). Pure."""
 
 from __future__ import annotations
 
@@ -73,6 +73,24 @@ class TargetFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class EffortFacts:
+    """Person days of one category of porting; None where nobody has entered them yet."""
+
+    category: str
+    days: Decimal | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PortingFacts:
+    """EV-05; framework is empty for a model that was described here and not brought from anywhere."""
+
+    framework: str
+    effort: tuple[EffortFacts, ...]
+    partitioning_required: bool | None
+
+
+@dataclass(frozen=True, slots=True)
 class OutputFacts:
     """Deviation of one output from the reference; cosine may be absent for FP32."""
 
@@ -142,6 +160,17 @@ def target_from(data: Mapping[str, Any]) -> TargetFacts:
             replay_equal=replay.get("equal"),
             outside_calibration=data.get("validity") == "AUSSERHALB_KALIBRIERUNG",
         )
+
+
+def porting_from(data: Mapping[str, Any]) -> PortingFacts:
+    """Read EV-05; raises EvidenceFormatError."""
+    with _Reading("EV-05"):
+        reasons = data.get("effort_reasons") or {}
+        effort = tuple(
+            EffortFacts(str(name), None if days is None else Decimal(days), str(reasons.get(name, "")))
+            for name, days in data["porting_effort_pt"].items()
+        )
+        return PortingFacts(str(data["framework"]), effort, data["partitioning_required"])
 
 
 def equivalence_from(data: Mapping[str, Any]) -> EquivalenceFacts:

@@ -19,7 +19,13 @@ from qms.gates.choices import (
     SignatureMethod,
     VoteValue,
 )
-from qms.gates.evidence_facts import BaselineFacts, EquivalenceFacts, ManifestFacts, TargetFacts
+from qms.gates.evidence_facts import (
+    BaselineFacts,
+    EquivalenceFacts,
+    ManifestFacts,
+    PortingFacts,
+    TargetFacts,
+)
 from qms.gates.votes import RequiredVotes
 from qms.roles.roles import Role
 from qms.workloads.choices import (
@@ -51,6 +57,7 @@ class WorkloadFacts:
     mode: Mode | None = None
     model_ref: str = ""
     model_digest: str = ""
+    model_file_level: Level | None = None
     owner: UUID | None = None
     owner_active: bool = False
     owner_accepted_at: datetime | None = None
@@ -265,6 +272,7 @@ class Facts:
     baseline: BaselineFacts | None = None
     target: TargetFacts | None = None
     equivalence: EquivalenceFacts | None = None
+    porting: PortingFacts | None = None
     manifest: ManifestFacts | None = None
     runs: tuple[TargetRunFacts, ...] = ()
     evidence: tuple[EvidencePeople, ...] = ()

@@ -17,6 +17,7 @@ from qms.gates.evidence_facts import (
     EquivalenceFacts,
     EvidenceFormatError,
     ManifestFacts,
+    PortingFacts,
     TargetFacts,
 )
 from qms.gates.facts import (
@@ -86,6 +87,7 @@ def facts_for(
         baseline=_baseline(by_type),
         target=target,
         equivalence=_equivalence(by_type),
+        porting=_porting(by_type),
         manifest=_manifest(by_type),
         runs=(TargetRunFacts(target.run_id, target.started_at, target.criteria_sha256),) if target else (),
         evidence=tuple(
@@ -112,8 +114,9 @@ def _workload(workload: Workload) -> WorkloadFacts:
         business_process=workload.business_process,
         criticality=Criticality(workload.criticality) if workload.criticality else None,
         mode=Mode(workload.mode) if workload.mode else None,
-        model_ref=workload.model_text,
+        model_ref=workload.model_name,
         model_digest=workload.model_digest,
+        model_file_level=Level(workload.model_file_level) if workload.model_file_level else None,
         owner=workload.owner_id,
         owner_active=bool(workload.owner and workload.owner.is_active),
         owner_accepted_at=workload.owner_accepted_at,
@@ -235,6 +238,11 @@ def _target(by_type: dict[str, EvidenceItem]) -> TargetFacts | None:
 def _equivalence(by_type: dict[str, EvidenceItem]) -> EquivalenceFacts | None:
     item = by_type.get(EvidenceType.EQUIVALENCE)
     return _read(item, evidence_facts.equivalence_from) if item else None
+
+
+def _porting(by_type: dict[str, EvidenceItem]) -> PortingFacts | None:
+    item = by_type.get(EvidenceType.PORTING)
+    return _read(item, evidence_facts.porting_from) if item else None
 
 
 def _manifest(by_type: dict[str, EvidenceItem]) -> ManifestFacts | None:

@@ -1,8 +1,9 @@
-"""Verify a signed document: `python -m qms.signing.verify FILE --root PEM [--json]`. Django-free, no network.
+"""Verify a signed document: `python -m qms.signing.verify FILE --root PEM [--json] [--replay]`. Django-free, no network.
 
 Exit 0 valid, complete and trusted; 1 not; 2 usage; 3 no trust anchor given. Rules 1 to 9 stand in `verify_rules`,
 5, 10 and 11 on the bytes in `verify_bytes`; the cheap ones run first, and the expensive ones only on a file whose
-bytes hold. What cannot be checked offline reads "nicht geprüft".
+bytes hold. What cannot be checked offline reads "nicht geprüft". --replay adds whether the emulated run gives the same
+digest again; a different one is no success (1).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Final
 from cryptography import x509
 
 from qms.core import canonical, clock
-from qms.signing import decision, verify_bytes, verify_claims, verify_rules
+from qms.signing import decision, verify_bytes, verify_claims, verify_replay, verify_rules
 from qms.signing.report import (
     DEMO_MARK,
     EXIT_INVALID,
@@ -33,6 +34,7 @@ from qms.signing.report import (
 )
 from qms.signing.request import ACTS_FILE, DECISION_FILE
 from qms.signing.verify_pdf import SignedPdf
+from qms.signing.verify_replay import Replayed
 from qms.signing.verify_rules import Expected, Material
 
 MAX_FILE_BYTES: Final = 64 * 2**20
@@ -112,6 +114,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("file", type=Path, help="PDF-Datei")
     parser.add_argument("--root", type=Path, help="Wurzelzertifikat (PEM); nie nur aus dem Paket nehmen")
     parser.add_argument("--json", action="store_true", help="Prüfbericht als JSON")
+    parser.add_argument(
+        "--replay", action="store_true", help="den emulierten Lauf nachrechnen und die Prüfsummen vergleichen"
+    )
+    parser.add_argument(
+        "--evidence",
+        type=Path,
+        metavar="ORDNER",
+        help="Ordner mit Nachweis EV-16 und Modelldatei, für --replay; Dateien werden an ihrer Prüfsumme erkannt",
+    )
     try:
         options = parser.parse_args(arguments)
     except SystemExit as stop:
@@ -124,13 +135,18 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stderr.write(f"{error}\n")
         return EXIT_USAGE
     report = verify(data, root=root)
-    text = (
-        json.dumps(report.to_json(), ensure_ascii=False, indent=2) + "\n"
-        if options.json
-        else report.to_text()
-    )
-    sys.stdout.write(text)
-    return report.exit_code
+    replayed = verify_replay.replay(data, report, options.evidence) if options.replay else []
+    sys.stdout.write(_json(report, replayed) if options.json else _text(report, replayed))
+    return verify_replay.exit_code(report, replayed)
+
+
+def _json(report: Report, replayed: list[Replayed]) -> str:
+    content = report.to_json() | ({"replay": [item.to_json() for item in replayed]} if replayed else {})
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def _text(report: Report, replayed: list[Replayed]) -> str:
+    return "\n".join([report.to_text().rstrip("\n"), *(item.to_text() for item in replayed), ""])
 
 
 def _read(path: Path) -> bytes:

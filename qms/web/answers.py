@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, cast
 
 from django import forms
@@ -11,6 +11,8 @@ from django.shortcuts import redirect
 
 from qms.core.errors import CriterionNotMet
 from qms.roles.models import User
+
+View = Callable[..., HttpResponse]
 
 
 class HasPk(Protocol):
@@ -36,15 +38,27 @@ def done(request: HttpRequest, subject: HasPk, url: str) -> HttpResponse:
     return redirect(url)
 
 
+def takes_up_to(max_bytes: int) -> Callable[[View], View]:
+    """Let a view take larger requests than `MAX_REQUEST_BYTES`: a file of `max_bytes` and what is around it."""
+
+    def mark(view: View) -> View:
+        view.max_request_bytes = max_bytes + 2**20  # type: ignore[attr-defined]  # read by RequestSizeMiddleware
+        return view
+
+    return mark
+
+
 def submit(
     request: HttpRequest,
     form: forms.BaseForm,
     command: Callable[[], HttpResponse],
     page: Callable[[], HttpResponse],
+    fields: Mapping[str, str] = {},
 ) -> HttpResponse:
     """Run `command` for a valid form; else, and when a criterion refuses, show `page` again with status 422.
 
-    The values stay in the form. Machines get the field errors, or the body of the refusal.
+    fields: criterion -> field at which its refusal is said. The values stay in the form. Machines get the field
+    errors, or the body of the refusal.
     """
     if form.is_valid():
         try:
@@ -52,7 +66,7 @@ def submit(
         except CriterionNotMet as refusal:
             if wants_json(request):
                 raise
-            form.add_error(None, refusal.message)
+            form.add_error(fields.get(refusal.id), refusal.message)
     elif wants_json(request):
         return JsonResponse({"ok": False, "errors": form.errors.get_json_data()}, status=422)
     response = page()

@@ -62,11 +62,30 @@ _NAMES: Final[dict[str, Promise | str]] = {
     "memory_bytes": lazy("Speicher je Gerät"),
     "topology": lazy("Verbindung"),
     "sharding": lazy("Aufteilung"),
+    "reference": lazy("Verglichen mit"),
+    "framework": lazy("Framework"),
+    "version": lazy("Release des Frameworks"),
+    "provenance": lazy("Übernahme aus dem Framework"),
+    "total_ops": lazy("Operationen"),
+    "unsupported_ratio": lazy("Anteil nicht unterstützter Operationen"),
+    "custom_ops": lazy("Eigene Operationen"),
+    "weight_bytes": lazy("Größe der Gewichte"),
+    "partitioning_required": lazy("Aufteilung auf mehrere Systeme nötig"),
+    "partitioning_reason": lazy("Begründung der Aufteilung"),
+    "lineage.commit": lazy("Stand des Quelltexts (Commit)"),
+    "lineage.data_sha256": lazy("Trainingsdaten"),
+    "lineage.inputs_sha256": lazy("Eingaben des Laufs"),
+    "lineage.environment": lazy("Umgebung der Aufzeichnung"),
+    "lineage.seed": lazy("Startwert"),
+    "lineage.registry": lazy("Eintrag im Modellverzeichnis"),
+    "lineage.artefact": lazy("Modelldatei"),
+    "open_links": lazy("Herkunft nicht angegeben"),
     "replay.equal": lazy("Nachgerechnet, gleiches Ergebnis"),
     "replay.digest": lazy("Prüfsumme der Nachrechnung"),
 }
 _SILENT: Final = frozenset(
-    {"type", "run_id", "metrics", "platform", "outputs", "op_coverage", "plausibility", "manifest"}
+    {"type", "format", "run_id", "metrics", "platform", "outputs", "op_coverage", "plausibility", "manifest"}
+    | {"replay", "lineage", "open_links", "operations", "adaptations", "porting_effort_pt", "effort_reasons"}
 )
 _MODES: Final = {
     "RESIDENT": lazy("Gewichte liegen auf dem Wafer"),
@@ -100,14 +119,13 @@ def facts_view(item: EvidenceItem) -> FactsView:
     except store.StoredFileError:
         return FactsView(damaged=True)
     replay = {f"replay.{key}": value for key, value in (facts.get("replay") or {}).items()}
+    shown = {key: value for key, value in facts.items() if key not in _SILENT}
     return FactsView(
         metrics=[_metric(row) for row in facts.get("metrics", [])],
         outputs=[_output(row) for row in facts.get("outputs", [])],
-        rows=_rows(
-            {key: value for key, value in facts.items() if key not in _SILENT and key != "replay"} | replay
-        ),
+        rows=_rows(shown | replay | _lineage(facts)),
         platform=_rows(facts.get("platform") or {}),
-        operators=facts.get("op_coverage", []),
+        operators=facts.get("op_coverage") or [_operation(row) for row in facts.get("operations", [])],
         manifest=_rows(_flat(facts.get("manifest") or {})),
     )
 
@@ -154,6 +172,20 @@ def _output(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, **{name: formats.number(Decimal(row[name])) for name in numbers if row.get(name)}}
 
 
+def _lineage(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the links of the chain of origin, and by name those that nobody stated."""
+    given = {f"lineage.{key}": value for key, value in facts.get("lineage", {}).items() if key != "run_id"}
+    if "lineage.environment" in given:
+        given["lineage.environment"] = dict(given["lineage.environment"])
+    missing = [str(_NAMES.get(f"lineage.{name}", name)) for name in facts.get("open_links", [])]
+    return given | {"open_links": missing}
+
+
+def _operation(row: dict[str, Any]) -> dict[str, str]:
+    """Return an operation of the framework with its kernels, or the reason why it has none."""
+    return {"op": row["op"], "kernel": row["reason"] or ", ".join(row["kernels"])}
+
+
 def _rows(facts: dict[str, Any]) -> list[dict[str, Any]]:
     found = []
     for key, value in facts.items():
@@ -183,7 +215,7 @@ def _words(key: str, value: Any) -> str:
 
 
 def _text(key: str, value: str) -> str:
-    if key.endswith("_cv"):
+    if key.endswith(("_cv", "_ratio")):
         return formats.percent(Decimal(value))
     if key.endswith("_at"):
         return formats.moment(datetime.fromisoformat(value))
@@ -198,8 +230,16 @@ def _text(key: str, value: str) -> str:
 
 
 def _flat(value: dict[str, Any], path: str = "") -> dict[str, Any]:
+    """Return nested objects, also in lists, as one with dotted names; rows of a list are numbered from 1."""
     found: dict[str, Any] = {}
     for key, item in value.items():
         name = f"{path}.{key}" if path else key
-        found |= _flat(item, name) if isinstance(item, dict) else {name: item}
+        inner = _numbered(item)
+        found |= _flat(inner, name) if isinstance(inner, dict) else {name: inner}
     return found
+
+
+def _numbered(value: Any) -> Any:
+    if isinstance(value, list) and value and all(isinstance(row, dict) for row in value):
+        return {str(number): row for number, row in enumerate(value, start=1)}
+    return value

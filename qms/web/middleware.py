@@ -7,6 +7,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.urls import Resolver404, resolve
 from django.utils.translation import gettext as _
 
 from qms.audit.services import record_refusal
@@ -25,12 +26,22 @@ class RequestSizeMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer 413 by what the client announces; without a length the server hands no body on."""
         announced = request.headers.get("Content-Length") or "0"
-        if not announced.isdecimal() or int(announced) > settings.MAX_REQUEST_BYTES:
-            text = _("Die Anfrage ist größer als %(size)d MiB.") % {
-                "size": settings.MAX_REQUEST_BYTES // 2**20
-            }
+        most = settings.MAX_REQUEST_BYTES
+        if announced.isdecimal() and int(announced) > most:
+            most = _own_limit(request) or most
+        if not announced.isdecimal() or int(announced) > most:
+            text = _("Die Anfrage ist größer als %(size)d MiB.") % {"size": most // 2**20}
             return HttpResponse(text, status=413, content_type="text/plain; charset=utf-8")
         return self.get_response(request)
+
+
+def _own_limit(request: HttpRequest) -> int:
+    """Return the limit that a view sets for itself (`answers.takes_up_to`), 0 if none; only for the signed-in."""
+    try:
+        view = resolve(request.path_info).func
+    except Resolver404:
+        return 0
+    return getattr(view, "max_request_bytes", 0) if request.user.is_authenticated else 0
 
 
 class RefusalMiddleware:

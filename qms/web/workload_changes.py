@@ -39,6 +39,9 @@ _FIELDS: Final[tuple[tuple[str, Promise, str], ...]] = (
     ("mode", lazy("Betriebsart"), "G0-4"),
     ("model.text", lazy("Modell"), "G0-5, G4-1"),
     ("model.digest", lazy("Prüfsumme des Modells"), "G0-5, G4-1"),
+    ("model.file.name", lazy("Aufzeichnung"), "G0-5, G4-1"),
+    ("model.file.sha256", lazy("Prüfsumme der Aufzeichnung"), "G0-5, G4-1"),
+    ("model.file.level", lazy("Stufe der Aufzeichnung"), "G1-2"),
     ("ai_act.role", lazy("Rolle nach KI-Verordnung"), "G0-9"),
     ("ai_act.risk_class", lazy("Risikoklasse nach KI-Verordnung"), "G0-9"),
     ("owner", lazy("Owner"), "G0-1"),
@@ -211,6 +214,7 @@ class _Words:
             "budget_cap_eur": lambda amount: formats.money(Decimal(amount)),
             "threshold": _exact,
             "digest": formats.short_digest,
+            "sha256": formats.short_digest,
         }
         if last in places:
             return places[last](text)

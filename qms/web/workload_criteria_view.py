@@ -25,7 +25,7 @@ _PAGES: Final = {
     "G3": "pilot_baseline",
     "G4": "pilot_target",
 }
-_TARGET_PAGE: Final = frozenset({"G0-6", "G0-7", "G0-8", "G0-10"})
+_PAGE_OF: Final = dict.fromkeys(("G0-6", "G0-7", "G0-8", "G0-10"), "workload_criteria") | {"G4-6": "pilot_porting"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def grouped(report: GateReport, workload_id: UUID) -> CriteriaView:
 
 def view(item: CriterionReport, workload_id: UUID) -> CriterionView:
     """Return one criterion with question, reason, value, threshold, who can close it and how."""
-    page = "workload_criteria" if item.row.id in _TARGET_PAGE else _PAGES.get(item.row.gate, "")
+    page = _PAGE_OF.get(item.row.id) or _PAGES.get(item.row.gate, "")
     return CriterionView(
         id=item.row.id,
         title=item.row.title,

@@ -17,7 +17,7 @@ from qms.workloads.choices import AiActRiskClass, Criticality, Mode
 from qms.workloads.models import Workload
 from qms.workloads.services.registration import WorkloadData
 
-ACCEPT = "accept"
+ACCEPT, CAPTURE = "accept", "capture"
 
 
 class StepForm(forms.Form):
@@ -95,7 +95,8 @@ class WorkloadForm(StepForm):
         help_text=lazy(
             "Gelesen werden die Schichtbreiten eines mehrschichtigen Netzes vom Eingang zum Ausgang, durch "
             "Bindestriche getrennt. Beispiel: 64-256-256-8. Die Gewichte entstehen aus einem festen Startwert. "
-            "Parameterzahl und Prüfsumme liest das System beim Speichern aus und zeigt sie in der Übersicht."
+            "Parameterzahl und Prüfsumme liest das System beim Speichern aus und zeigt sie in der Übersicht. "
+            "Oder eine Aufzeichnung (.wgraph): lassen Sie das Feld leer und laden Sie sie nach dem Speichern hoch."
         ),
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocapitalize": "off", "autocomplete": "off"}),
     )

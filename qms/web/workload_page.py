@@ -19,7 +19,7 @@ from qms.roles.permissions import Permission
 from qms.web import workload_changes, workload_classes, workload_criteria_view, workload_steps
 from qms.web.workload_criteria_forms import stored_rules
 from qms.workloads import abort_explain, abort_grammar, selectors
-from qms.workloads.choices import AiActRiskClass, Criticality, Mode
+from qms.workloads.choices import AiActRiskClass, Criticality, Level, Mode
 from qms.workloads.metrics import catalogue
 from qms.workloads.models import Workload
 from qms.workloads.services import classification
@@ -86,15 +86,26 @@ def facts(workload: Workload) -> list[dict[str, str]]:
         {"label": _("Geschäftsprozess"), "value": workload.business_process or empty},
         {"label": _("Kritikalität"), "value": criticality},
         {"label": _("Betriebsart"), "value": mode},
-        {"label": _("Modell"), "value": workload.model_text or empty},
+        {"label": _("Modell"), "value": workload.model_name or empty},
         {"label": _("KI-Verordnung"), "value": risk},
     ]
 
 
 def model_facts(workload: Workload) -> list[dict[str, str]]:
-    """Return what was read from the model: counts that every model has, where present."""
+    """Return what was read from the model: counts that every model has, where present; of a file also what it is."""
     read = workload.model_facts
     found: list[dict[str, str]] = []
+    if workload.model_file_sha256:
+        level = Level(workload.model_file_level)
+        found = [
+            {"label": _("Aufzeichnung"), "value": workload.model_file_name},
+            {"label": _("Prüfsumme der Aufzeichnung"), "digest": workload.model_file_sha256},
+            {"label": _("Stufe der Aufzeichnung"), "value": f"{level.value} {level.label}"},
+            {
+                "label": _("Framework"),
+                "value": f"{read.get('framework', '')} {read.get('version', '')}".strip(),
+            },
+        ]
     if "params" in read:
         found.append({"label": _("Parameter"), "value": formats.number(int(read["params"]), 0)})
     if "weight_bytes" in read:

@@ -18,7 +18,7 @@ from qms.roles import guards
 from qms.roles.permissions import Permission
 from qms.web import workload_page
 from qms.web.answers import account, done, submit
-from qms.web.workload_forms import ACCEPT, OwnerForm, WorkloadForm
+from qms.web.workload_forms import ACCEPT, CAPTURE, OwnerForm, WorkloadForm
 from qms.workloads import selectors
 from qms.workloads.models import ObjectClassification, Workload
 from qms.workloads.services import registration
@@ -62,7 +62,7 @@ def new(request: HttpRequest) -> HttpResponse:
         accept = ACCEPT in form.data
         made = registration.register_workload(actor=actor, data=form.to_data(), accept_owner=accept)
         messages.success(request, _("Der Workload ist gespeichert."))
-        return done(request, made, reverse("workload_data" if accept else "workload", args=[made.pk]))
+        return done(request, made, _after(form, made, "workload_data" if accept else "workload"))
 
     def page() -> HttpResponse:
         crumbs = [_crumb_list(), {"label": _("Neuer Workload")}]
@@ -91,11 +91,12 @@ def edit(request: HttpRequest, workload_id: UUID) -> HttpResponse:
                 expected_sha256=form.expected_sha256,
             )
             messages.success(request, _("Die Angaben sind gespeichert."))
-        return done(request, workload, reverse("workload", args=[workload_id]))
+        return done(request, workload, _after(form, workload, "workload"))
 
     def page() -> HttpResponse:
         crumbs = [*workload_crumbs(workload), {"label": _("Angaben")}]
         context = {"form": form, "crumbs": crumbs, "workload": workload, "accepts": False}
+        context["model_facts"] = workload_page.model_facts(workload)
         return render(request, "workloads/edit.html", context)
 
     return submit(request, form, command, page) if request.method == "POST" else page()
@@ -151,6 +152,11 @@ def _with_classes(rows: list[Workload]) -> list[Workload]:
         level, number = counts.get(row.pk, (None, 0))
         row.level, row.unconfirmed = level, number  # type: ignore[attr-defined]
     return rows
+
+
+def _after(form: WorkloadForm, found: Workload, page: str) -> str:
+    """Return where screen 1 leads: to `page`, or to the upload of a capture if that button was pressed."""
+    return reverse("pilot_model" if CAPTURE in form.data else page, args=[found.pk])
 
 
 def _crumb_list() -> dict[str, str]:

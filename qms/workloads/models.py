@@ -79,6 +79,9 @@ class Workload(models.Model):
     criticality = models.CharField(max_length=30, blank=True)
     mode = models.CharField(max_length=20, blank=True)
     model_text = models.CharField(max_length=400, blank=True)
+    model_file_sha256 = models.CharField(max_length=64, blank=True)
+    model_file_name = models.CharField(max_length=200, blank=True)
+    model_file_level = models.CharField(max_length=2, blank=True)
     model_digest = models.CharField(max_length=64, blank=True)
     model_facts = models.JSONField(default=dict)
     ai_act_role = models.CharField(max_length=40, blank=True)
@@ -110,10 +113,19 @@ class Workload(models.Model):
                 condition=Q(deputy__isnull=True) | Q(owner__isnull=True) | ~Q(deputy=F("owner")),
                 name="workload_deputy_is_not_owner",
             ),
+            models.CheckConstraint(
+                condition=Q(model_text="") | Q(model_file_sha256=""),
+                name="workload_model_is_a_text_or_a_file",
+            ),
         ]
 
     def __str__(self) -> str:
         return self.title
+
+    @property
+    def model_name(self) -> str:
+        """What people call the model: its text, or the name of the file; empty as long as there is neither."""
+        return self.model_text or self.model_file_name
 
 
 class WorkloadUserGrant(UserObjectPermissionBase):

@@ -16,19 +16,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What a model text says: its digest and facts such as parameters and layer widths (canonical JSON values)."""
+    """What a model text or file says: its digest and facts such as the number of parameters (canonical JSON values).
+
+    report: what a file says about each of its operations, None for a text; too long for the content of a workload.
+    """
 
     digest: str
     facts: dict[str, Any]
+    report: dict[str, Any] | None = None
 
 
 ModelReader = Callable[[str], ModelFacts]
+ModelFileReader = Callable[[bytes, str], ModelFacts]
 ContentHook = Callable[["Workload", "User"], None]
 
 
 @dataclass
 class _Registry:
     reader: ModelReader | None = None
+    file_reader: ModelFileReader | None = None
     hooks: list[ContentHook] = field(default_factory=list)
 
 
@@ -45,6 +51,18 @@ def read_model(text: str) -> ModelFacts:
     if _registry.reader is None:
         raise RuntimeError("no model reader registered")
     return _registry.reader(text)
+
+
+def set_model_file_reader(reader: ModelFileReader) -> None:
+    """Register the function that reads bytes and name of a model file; it raises `CriterionNotMet` if it cannot."""
+    _registry.file_reader = reader
+
+
+def read_model_file(data: bytes, name: str) -> ModelFacts:
+    """Return digest, facts and report of a model file; raises RuntimeError when no reader is registered."""
+    if _registry.file_reader is None:
+        raise RuntimeError("no reader of model files registered")
+    return _registry.file_reader(data, name)
 
 
 def add_content_hook(hook: ContentHook) -> None:

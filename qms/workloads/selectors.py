@@ -112,7 +112,8 @@ def content(workload: Workload) -> dict[str, Any]:
             "text": workload.model_text,
             "digest": workload.model_digest,
             "facts": workload.model_facts,
-        },
+        }
+        | model_file(workload),
         "ai_act": {"role": workload.ai_act_role, "risk_class": workload.ai_act_risk_class},
         "owner": workload.owner.pid if workload.owner else None,
         "owner_accepted_at": workload.owner_accepted_at and timestamp(workload.owner_accepted_at),
@@ -135,6 +136,19 @@ def content(workload: Workload) -> dict[str, Any]:
             "budget_cap_eur": decimal_text(pilot.budget_cap_eur),
             "scope": pilot.scope,
         },
+    }
+
+
+def model_file(workload: Workload) -> dict[str, Any]:
+    """Return the file of the model as content and documents name it; nothing where the model is a text."""
+    if not workload.model_file_sha256:
+        return {}
+    return {
+        "file": {
+            "name": workload.model_file_name,
+            "sha256": workload.model_file_sha256,
+            "level": workload.model_file_level,
+        }
     }
 
 

@@ -13,12 +13,15 @@ from typing import Any, Final
 from uuid import UUID
 
 from pilots import catalog
+from pilots.choices import EFFORT_LABELS
+from pilots.graph.capture import to_bytes
 from pilots.views_emulator import map_token
 from qms.approvals.choices import Meaning
 from qms.core import clock
 from qms.gates import services as gates
 from qms.workloads.models import PlatformProfile
 from tests.access.world import PASSWORD, World
+from tests.pilots.graph.captures import perceptron
 
 ROLES: Final = {  # what each actor is by role; nobody else holds one
     **dict.fromkeys(("fremd", "owner", "stellv", "leitung"), "WO"),
@@ -174,6 +177,10 @@ def _platform(world: World) -> dict[str, Any]:
     return {"platform": str(PlatformProfile.objects.get(key="WSE-2").pk)}
 
 
+def _effort(world: World) -> dict[str, Any]:
+    return {f"days_{category}": "1" for category in EFFORT_LABELS}
+
+
 def _account_form(world: World) -> dict[str, Any]:
     return {"username": "neu", "password": PASSWORD, "password_repeat": PASSWORD}
 
@@ -192,6 +199,16 @@ def _asked(world: World) -> dict[str, Any]:
 def _asked_map(world: World) -> str:
     config = catalog.read_config(TINY_MODEL)
     return f"frage={map_token(catalog.Asked(config, 'wse-2', 16, 1, 1, 'RESIDENT'))}"
+
+
+class SentCapture:
+    """A capture as a browser sends it, as often as it is asked for."""
+
+    name = "modell.wgraph"
+    content_type = "application/octet-stream"
+
+    def read(self) -> bytes:
+        return to_bytes(perceptron())
 
 
 X, V = frozenset("X"), frozenset("V")
@@ -422,11 +439,38 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("people_profile", LOGIN),
     Row("emulator", LOGIN, post=Act(data=_asked, status=200, json=200), note="an answer stores nothing"),
     Row("emulator_map", LOGIN, query=_asked_map),
+    Row("fabric", LOGIN),
+    Row(
+        "pilot_model",
+        WORKLOAD,
+        _workload("entwurf"),
+        _nothing,
+        post=Act("P01", "own", lambda world: {"file": SentCapture(), "level": "K2"}),
+    ),
     Row("pilot_baseline", WORKLOAD, _workload("frei"), _nothing, post=Act("P12", "run")),
+    Row(
+        "pilot_porting",
+        WORKLOAD,
+        _workload("entwurf"),
+        _nothing,
+        post=Act("P14", "run", _effort, status=422),
+        note="the porting report comes with the target run",
+    ),
     Row("pilot_target", WORKLOAD, _workload("frei"), _nothing, post=Act("P13", "run", _platform)),
     Row("run", WORKLOAD, _extra("target"), _nothing),
     Row("run_progress", WORKLOAD, _extra("target"), _nothing),
     Row("run_map", WORKLOAD, _extra("target"), _nothing),
+    Row(
+        "run_replay",
+        WORKLOAD,
+        _extra("target"),
+        _nothing,
+        get=None,
+        post=Act("P33", "view", letters=frozenset("Rr")),
+        note="who may read the record may check it",
+    ),
+    Row("replay_progress", WORKLOAD, _extra("replayed"), _nothing),
+    Row("run_model", WORKLOAD, _extra("captured"), _nothing, reading="P33", read_letters=frozenset("Rr")),
     Row(
         "run_cancel",
         WORKLOAD,

@@ -16,6 +16,7 @@ from django.test import Client, TestCase, override_settings
 
 from pilots import demo
 from pilots.models import Run
+from pilots.services import replays
 from qms.approvals.choices import Decision, Meaning
 from qms.approvals.documents import Wording
 from qms.approvals.models import Approval, DecisionRecord
@@ -188,6 +189,8 @@ def _extras(world: World, house: demo.Demo) -> None:
         action=demo.RoleAction.GRANT,
         reason="Aufgabe",
     )
+    replayed = Run.objects.get(workload=world.workloads["reif"], role="ZIEL")
+    replays.start_replay(actor=house.user("au01"), run_id=replayed.pk)
     export = request_export(actor=house.user("au01"), purpose="Muster")
     jobs.run_pending()
     world.extras = {
@@ -195,12 +198,24 @@ def _extras(world: World, house: demo.Demo) -> None:
         "first_run_token": world.extras["first_run_token"],
         "record": DecisionRecord.objects.get(pk=frozen.pk),
         "baseline": runs.get(role="BASELINE"),
+        "captured": _captured(world.workloads["eingereicht"]),
+        "replayed": replayed,
         "target": runs.get(role="ZIEL"),
         "evidence": items[0],
         "invitation": Invitation.objects.get(pk=invitation.pk),
         "invitation_token": links.invitation_token(invitation.pk),
         "role_request": request,
     }
+
+
+def _captured(workload: Workload) -> Run:
+    """Return a run that names a stored file as its model; nothing here reads the file."""
+    run = Run.objects.get(workload=workload, role="BASELINE")
+    run.parameters |= {"model_text": "", "model_file_sha256": store.put(b"Muster")}
+    with unit(actor=SYSTEM):
+        run.save(update_fields=["parameters"])
+        record(AuditKind.DEMO_SEEDED, actor=SYSTEM, subject_ref=("Test", "1"))
+    return run
 
 
 def _sign_in(world: World, house: demo.Demo) -> None:

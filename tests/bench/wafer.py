@@ -48,12 +48,12 @@ def _perceptron(table: Table) -> None:
     request = Request(batch=SAMPLES)
     program = compile_graph(graph, WSE_2, request)
     inputs = input_samples(graph, inputs_seed=1, batch=SAMPLES)
-    prepared = numpy_run.prepared(weights)
+    prepared, named = numpy_run.prepare(graph, weights), {graph.inputs[0][0]: inputs}
     ours = cpu_seconds(lambda: functional.run(program, weights, inputs), rounds=3)
-    bare = cpu_seconds(lambda: numpy_run.forward(graph, prepared, inputs), loops=50)
+    bare = cpu_seconds(lambda: numpy_run.forward(prepared, named), loops=50)
     compiled = cpu_seconds(lambda: compile_graph(graph, WSE_2, request), rounds=3)
     distance = _distance(
-        functional.run(program, weights, inputs).outputs, numpy_run.forward(graph, prepared, inputs)
+        functional.run(program, weights, inputs).outputs, numpy_run.forward(prepared, named)[graph.outputs[0]]
     )
     table.compare("funktionaler Interpreter : NumPy", ours, bare)
     table.single("Übersetzen des Programms", compiled, f"größte Abweichung {distance:.1e}")

@@ -1,8 +1,10 @@
-"""The capture format `.wgraph`: a graph with its weights in one file that holds data only."""
+"""The capture format `.wgraph`: a graph, its weights and an example in one file that holds data only."""
 
 from __future__ import annotations
 
 from pilots.graph.capture.container import Captured, from_bytes, read, to_bytes
 from pilots.graph.capture.errors import CaptureError
+from pilots.graph.capture.example import Example
+from pilots.graph.lineage import Lineage
 
-__all__ = ["CaptureError", "Captured", "from_bytes", "read", "to_bytes"]
+__all__ = ["CaptureError", "Captured", "Example", "Lineage", "from_bytes", "read", "to_bytes"]

@@ -1,10 +1,10 @@
-"""The file `.wgraph`: magic, length and SHA-256 of the graph, the graph as canonical JSON, the weights as safetensors.
+"""The file `.wgraph`: magic, length and SHA-256 of the graph, the graph as canonical JSON, all arrays as safetensors.
 
 bytes 0..7    WGRAPH1 and a line feed
 bytes 8..15   length of the graph in bytes, little endian
 bytes 16..47  SHA-256 of the graph
 then          the graph (canonical JSON, RFC 8785), then safetensors to the end of the file
-Each weight is covered by its SHA-256 in the graph, so every byte is covered by one check.
+Each weight and each array of the example is covered by its SHA-256 in the graph, so every byte is covered by one check.
 """
 
 from __future__ import annotations
@@ -14,13 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from pilots.graph.capture import example as examples
 from pilots.graph.capture import graph_json, tensors
 from pilots.graph.capture.errors import refuse
+from pilots.graph.capture.example import Example
 from pilots.graph.capture.limits import LIMITS, check
 from pilots.graph.ir import Array, Graph, Weights, array_sha256
+from pilots.graph.lineage import Lineage
 from pilots.graph.spec import verify
 from pilots.graph.trail import Trail
 from qms.core import canonical
+
+__all__ = ["MAGIC", "Captured", "Example", "Lineage", "from_bytes", "read", "to_bytes"]
 
 MAGIC: Final = b"WGRAPH1\n"
 _START: Final = 48
@@ -28,23 +33,30 @@ _START: Final = 48
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """A graph with its weights by constant name, and where it came from."""
+    """A graph with its weights by constant name, where it came from, and what the framework computed of an example."""
 
     graph: Graph
     weights: dict[str, Array]
     trail: Trail = field(default_factory=Trail)
+    example: Example | None = None
+    lineage: Lineage = field(default_factory=Lineage)
 
 
 def to_bytes(captured: Captured) -> bytes:
     """Return the file of a verified graph; the same capture gives the same bytes. Raises GraphError, CaptureError."""
-    graph, weights = captured.graph, captured.weights
+    graph, weights, example = captured.graph, captured.weights, captured.example
     shape_only = [item for item in graph.constants if not item.sha256]
     verify(graph, None if shape_only else weights)
+    if example is not None:
+        examples.verify(graph, example)
+    lineage = graph_json.lineage_of(captured.lineage.to_json()).to_json()
     listed = {item.name: (item.tensor, weights[item.name]) for item in graph.constants if item.sha256}
-    text = canonical.dumps(graph_json.to_json(graph, captured.trail))
+    described = graph_json.to_json(graph, captured.trail)
+    described |= {"example": examples.to_json(graph, example), "lineage": lineage}
+    text = canonical.dumps(described)
     check("graph_bytes", len(text), "graph")
     data = MAGIC + len(text).to_bytes(8, "little") + hashlib.sha256(text).digest() + text
-    data += tensors.write(listed)
+    data += tensors.write(listed | examples.stored(graph, example))
     check("file_bytes", len(data), "file")
     return data
 
@@ -70,14 +82,17 @@ def from_bytes(data: bytes) -> Captured:
     if canonical.dumps(value) != text:
         sentence = "Die Beschreibung des Graphen steht nicht in der festgelegten Schreibweise."
         raise refuse("NOT_CANONICAL", "graph", "canonical JSON", text[:60], sentence)
-    weights = tensors.read(memoryview(data)[_START + size :])
-    graph, trail = graph_json.from_json(value, weights)
+    arrays = tensors.read(memoryview(data)[_START + size :])
+    weights = {name: item for name, item in arrays.items() if not name.startswith(examples.PREFIX)}
+    graph, trail, lineage = graph_json.from_json(value, weights)
     _check_hashes(graph, {name: array for name, (_, array) in weights.items()})
     order = [item.name for item in graph.constants if item.sha256]
-    if list(weights) != order:
+    if list(arrays)[: len(weights)] != order:
         sentence = "Die Gewichte stehen nicht in der Reihenfolge des Graphen; bitte die Datei neu erzeugen."
         raise refuse("ORDER", "weights", "the order of the constants", list(weights)[:3], sentence)
-    return Captured(graph, {name: array for name, (_, array) in weights.items()}, trail)
+    rest = {name: item for name, item in arrays.items() if name not in weights}
+    example = examples.from_json(value["example"], graph, rest)
+    return Captured(graph, {name: array for name, (_, array) in weights.items()}, trail, example, lineage)
 
 
 def read(path: Path) -> Captured:

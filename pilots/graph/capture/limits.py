@@ -25,6 +25,7 @@ LIMITS: Final[dict[str, Limit]] = {
     "nodes": Limit(100_000, "Der Graph ist mit {got} Operationen"),
     "tensors": Limit(20_000, "Der Graph ist mit {got} Eingängen und Gewichten"),
     "rows": Limit(100_000, "Der Herkunftsnachweis ist mit {got} Zeilen"),
+    "environment": Limit(32, "Die Angaben zur Umgebung sind mit {got} Paaren"),
     "name": Limit(200, "Ein Name ist mit {got} Zeichen"),
     "inputs": Limit(1024, "Eine Operation ist mit {got} Eingängen"),
     "dimensions": Limit(8, "Ein Wert ist mit {got} Dimensionen"),

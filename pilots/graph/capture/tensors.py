@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from pilots.graph.capture.errors import CaptureError, refuse
+from pilots.graph.capture.fields import shown
 from pilots.graph.capture.limits import check
 from pilots.graph.ir import Array, DType, Tensor, array_bytes
 from qms.core import canonical
@@ -57,9 +58,7 @@ def read(data: memoryview) -> dict[str, tuple[Tensor, Array]]:
     for name, entry in sorted(header.items(), key=lambda item: _offsets(*item)):
         tensor, first, last = _entry(name, entry)
         if first != position or last > len(body):
-            sentence = (
-                f"Die Bytes des Gewichts {name} überschneiden sich mit anderen, lassen Lücken oder fehlen."
-            )
+            sentence = f"Die Bytes des Gewichts {shown(name)} überschneiden sich mit anderen, lassen Lücken oder fehlen."
             raise refuse("OFFSETS", f"tensor {name}", f"start at {position}", f"{first}..{last}", sentence)
         found[name] = (tensor, _array(name, tensor, body[first:last]))
         position = last
@@ -103,7 +102,7 @@ def _offsets(name: str, entry: Any) -> tuple[int, int]:
         start, end = offsets
         if 0 <= start <= end:
             return start, end
-    sentence = f"Die Angaben zum Gewicht {_shown(name)} sind unvollständig oder falsch."
+    sentence = f"Die Angaben zum Gewicht {shown(name)} sind unvollständig oder falsch."
     raise refuse("ENTRY", "weights", "dtype, shape, data_offsets", entry, sentence)
 
 
@@ -113,20 +112,18 @@ def _entry(name: str, entry: dict[str, Any]) -> tuple[Tensor, int, int]:
     dtype = _TYPES.get(entry["dtype"]) if isinstance(entry["dtype"], str) else None
     if dtype is None:
         sentence = (
-            f"Der Zahlentyp des Gewichts {_shown(name)} ist unbekannt; möglich sind: {', '.join(_TYPES)}."
+            f"Der Zahlentyp des Gewichts {shown(name)} ist unbekannt; möglich sind: {', '.join(_TYPES)}."
         )
         raise refuse("DTYPE", "weights", ", ".join(_TYPES), entry["dtype"], sentence)
     shape = entry["shape"]
     if not isinstance(shape, list) or not shape or any(type(item) is not int or item < 1 for item in shape):
-        sentence = (
-            f"Die Form des Gewichts {_shown(name)} ist unzulässig; jede Größe ist eine ganze Zahl ab 1."
-        )
+        sentence = f"Die Form des Gewichts {shown(name)} ist unzulässig; jede Größe ist eine ganze Zahl ab 1."
         raise refuse("SHAPE", "weights", "sizes from 1 on", shape, sentence)
     check("dimensions", len(shape), "weights")
     elements = prod(shape)
     check("elements", elements, "weights")
     if elements * dtype.item_bytes != last - first:
-        sentence = f"Die Länge des Gewichts {_shown(name)} passt nicht zu Form und Zahlentyp."
+        sentence = f"Die Länge des Gewichts {shown(name)} passt nicht zu Form und Zahlentyp."
         raise refuse("LENGTH", "weights", str(elements * dtype.item_bytes), last - first, sentence)
     return Tensor(tuple(shape), dtype), first, last
 
@@ -141,13 +138,9 @@ def _array(name: str, tensor: Tensor, data: memoryview) -> Array:
     if tensor.dtype is DType.BOOL:
         legal = bool((np.frombuffer(data, dtype=np.uint8) <= 1).all())
     if not legal:
-        sentence = f"Das Gewicht {name} enthält Werte, die keine endlichen Zahlen seines Typs sind."
+        sentence = f"Das Gewicht {shown(name)} enthält Werte, die keine endlichen Zahlen seines Typs sind."
         raise refuse("NOT_FINITE", f"tensor {name}", "finite numbers", "others", sentence)
     return array.reshape(tuple(size or 1 for size in tensor.shape))
-
-
-def _shown(name: str) -> str:
-    return "".join(item if " " <= item <= "~" else "?" for item in name[:60])
 
 
 def _truncated(position: str, expected: int, got: int) -> CaptureError:

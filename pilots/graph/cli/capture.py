@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from pilots.graph.capture import Captured, CaptureError, to_bytes
 from pilots.graph.capture.errors import refuse
+from pilots.graph.cli import origin
 from pilots.graph.frontends.errors import UnsupportedModel
 from pilots.graph.ir import model_digest
 from pilots.graph.porting import porting_report
@@ -17,6 +20,11 @@ from qms.core import canonical
 
 HELP: Final = "Modell aus PyTorch, JAX oder ONNX als .wgraph aufzeichnen"
 FRAMEWORKS: Final = ("pytorch", "jax")
+WITH_EXAMPLE_DE: Final = (
+    "Die Beispieleingaben und die Ergebnisse des Frameworks stehen mit in der Datei; die Datenklasse der Datei richtet "
+    "sich auch nach ihnen (ohne sie: --no-example).\n"
+)
+WITHOUT_EXAMPLE_DE: Final = "Die Datei enthält kein Beispiel; so lässt sie sich ansehen, aber nicht als Modell eines Workloads rechnen.\n"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--open-batch", action="store_true", help="die erste Dimension der Eingänge offen lassen"
     )
+    parser.add_argument(
+        "--no-example",
+        dest="example",
+        action="store_false",
+        help="keine Beispieldaten in die Datei schreiben",
+    )
+    origin.add_arguments(parser)
     parser.add_argument("--report", type=Path, metavar="DATEI.json", help="Bericht über alle Operationen")
 
 
@@ -46,13 +61,25 @@ def execute(arguments: argparse.Namespace) -> int:
         report = porting_report(captured.trail, captured.graph)
         arguments.report.write_bytes(canonical.dumps(report.to_json()))
     sys.stdout.write(f"{arguments.output}: {len(data)} Byte, Modell {model_digest(captured.graph)}\n")
+    sys.stdout.write(WITH_EXAMPLE_DE if captured.example else WITHOUT_EXAMPLE_DE)
     return 0
 
 
 def _captured(arguments: argparse.Namespace) -> Captured:
+    """Return the capture with its lineage, and without the example where none is wanted."""
     if arguments.model.endswith(".onnx"):
-        return front_end("onnx").capture(Path(arguments.model))  # type: ignore[no-any-return]  # front ends load lazily
-    made = _factory(arguments.model)()
+        source: Path | None = Path(arguments.model).absolute()
+        captured: Captured = front_end("onnx").capture(Path(arguments.model), example=arguments.example)
+    else:
+        factory = _factory(arguments.model)
+        source = _source(factory)
+        captured = _made(factory(), arguments)
+    if not arguments.example:
+        captured = replace(captured, example=None)
+    return replace(captured, lineage=origin.lineage_of(arguments, captured, source))
+
+
+def _made(made: Any, arguments: argparse.Namespace) -> Captured:
     if isinstance(made, Captured):
         return made
     chosen = front_end(arguments.framework)
@@ -61,10 +88,10 @@ def _captured(arguments: argparse.Namespace) -> Captured:
         words = "(Modul, Beispiele)" if parts == 2 else "(Funktion, Gewichte, Beispiele)"
         sentence = f"Die Funktion muss {words} oder eine fertige Aufzeichnung zurückgeben."
         raise refuse("FACTORY", "factory", words, type(made).__name__, sentence)
-    return chosen.capture(*made, open_batch=arguments.open_batch)  # type: ignore[no-any-return]  # front ends load lazily
+    return chosen.capture(*made, open_batch=arguments.open_batch, example=arguments.example)  # type: ignore[no-any-return]  # front ends load lazily
 
 
-def _factory(text: str) -> Any:
+def _factory(text: str) -> Callable[[], Any]:
     module, _, name = text.partition(":")
     sys.path.insert(0, "")
     try:
@@ -73,7 +100,13 @@ def _factory(text: str) -> Any:
         raise _unknown(text, error) from error
     if not callable(found):
         raise _unknown(text, "no function")
-    return found
+    return found  # type: ignore[no-any-return]  # callable, as just checked
+
+
+def _source(factory: Callable[[], Any]) -> Path | None:
+    """Return the file of the module a function is from."""
+    file = getattr(sys.modules.get(factory.__module__), "__file__", None)
+    return Path(file).absolute() if file else None
 
 
 def front_end(name: str) -> Any:

@@ -10,11 +10,21 @@ from typing import Any, Final
 
 from pilots.graph.capture import Captured, read
 from pilots.graph.cli.capture import front_end
-from pilots.graph.ir import graph_signature, model_digest
+from pilots.graph.command_line import USAGE_ERROR
+from pilots.graph.frontends.errors import UnsupportedModel
+from pilots.graph.ir import Array, Tensor, graph_signature, model_digest
 from pilots.graph.porting import porting_report, weight_bytes
 from qms.core import canonical
 
 HELP: Final = "Inhalt einer .wgraph- oder ONNX-Datei zeigen"
+NOT_STATED_DE: Final = "nicht angegeben"
+NO_EXAMPLE_DE: Final = "fehlt; für ein Modell eines Workloads bitte ohne --no-example neu aufzeichnen"
+ORIGIN_DE: Final = {
+    "commit": "Quellstand",
+    "data_sha256": "Datensatz",
+    "seed": "Startwert",
+    "registry": "Verzeichnis",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,18 +34,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Write what the file holds and return 0; raises GraphError or OSError."""
+    """Write what the file holds and return 0; of an ONNX file that is not supported the report, and return 2.
+
+    Raises GraphError or OSError.
+    """
     path: Path = arguments.file
-    captured = front_end("onnx").capture(path) if path.suffix == ".onnx" else read(path)
-    found = summary(captured)
-    sys.stdout.write(canonical.dumps(found).decode() + "\n" if arguments.json else text(found))
-    return 0
+    try:
+        captured = front_end("onnx").capture(path, example=False) if path.suffix == ".onnx" else read(path)
+    except UnsupportedModel as error:
+        found = {"porting_report": porting_report(error.trail, None).to_json()}
+        lines, code = coverage(found["porting_report"]), USAGE_ERROR
+    else:
+        found = summary(captured)
+        lines, code = text(found), 0
+    sys.stdout.write((canonical.dumps(found).decode() if arguments.json else "\n".join(lines)) + "\n")
+    return code
 
 
 def summary(captured: Captured) -> dict[str, Any]:
-    """Return counts, inputs, outputs, digests and the porting report of a capture."""
-    graph = captured.graph
+    """Return counts, inputs, outputs, digests, example, lineage and the porting report of a capture."""
+    graph, example = captured.graph, captured.example
     types = graph.tensors()
+    shapes = None
+    if example is not None:
+        shapes = {
+            "inputs": _shapes(example.inputs, types),
+            "outputs": _shapes(example.outputs, types),
+            "inputs_sha256": example.inputs_sha256,
+        }
     return {
         "framework": captured.trail.framework,
         "version": captured.trail.version,
@@ -46,24 +72,63 @@ def summary(captured: Captured) -> dict[str, Any]:
         "ops": dict(sorted(Counter(node.op for node in graph.nodes).items())),
         "model_digest": model_digest(graph),
         "graph_signature": graph_signature(graph),
+        "example": shapes,
+        "lineage": captured.lineage.to_json() | {"open_links": list(captured.lineage.open_links)},
         "porting_report": porting_report(captured.trail, graph).to_json(),
     }
 
 
-def text(found: dict[str, Any]) -> str:
+def text(found: dict[str, Any]) -> list[str]:
     """Return the summary as lines for people."""
-    source = f"{found['framework']} {found['version']}".strip() or "nicht angegeben"
-    lines = [
-        f"Herkunft       {source}",
-        *(f"Eingang        {_value(item)}" for item in found["inputs"]),
-        *(f"Ausgang        {_value(item)}" for item in found["outputs"]),
-        f"Gewichte       {found['weights']} mit {found['weight_bytes']} Byte",
-        f"Operationen    {sum(found['ops'].values())}",
+    source = f"{found['framework']} {found['version']}".strip() or NOT_STATED_DE
+    example, lineage = found["example"], found["lineage"]
+    software = ", ".join(" ".join(pair) for pair in lineage["environment"]) or NOT_STATED_DE
+    return [
+        _line("Herkunft", source),
+        *(_line("Eingang", _value(item)) for item in found["inputs"]),
+        *(_line("Ausgang", _value(item)) for item in found["outputs"]),
+        _line("Gewichte", f"{found['weights']} mit {found['weight_bytes']} Byte"),
+        _line("Operationen", str(sum(found["ops"].values()))),
         *(f"  {op:<20} {count}" for op, count in found["ops"].items()),
-        f"Modell         {found['model_digest']}",
-        f"Aufbau         {found['graph_signature']}",
+        _line("Modell", found["model_digest"]),
+        _line("Aufbau", found["graph_signature"]),
+        *coverage(found["porting_report"]),
+        *(_line("Beispiel", item) for item in (_example(example) if example else [NO_EXAMPLE_DE])),
+        *(_line(label, lineage[name] or NOT_STATED_DE) for name, label in ORIGIN_DE.items()),
+        _line("Software", software),
     ]
-    return "\n".join(lines) + "\n"
+
+
+def coverage(report: dict[str, Any]) -> list[str]:
+    """Return how much of a model is translated, and every place of what is not, with its reason."""
+    total, missing = report["total_ops"], report["unsupported_ops"]
+    share = f"{total - missing} von {total} Operationen des Frameworks übersetzt"
+    if report["provenance"]:
+        share += f"; {report['provenance']}"
+    return [
+        _line("Abdeckung", share),
+        *(
+            f"  {item['op']} ({', '.join(item['places']) or 'ohne Ort'}), {item['count']}-mal: {item['reason']}"
+            for item in report["operations"]
+            if item["reason"]
+        ),
+    ]
+
+
+def _example(example: dict[str, Any]) -> list[str]:
+    rows = [*example["inputs"], *example["outputs"]]
+    return [*(_value(item) for item in rows), f"Prüfsumme der Eingaben {example['inputs_sha256']}"]
+
+
+def _shapes(arrays: dict[str, Array], types: dict[str, Tensor]) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "shape": list(array.shape), "dtype": types[name].dtype.value}
+        for name, array in arrays.items()
+    ]
+
+
+def _line(label: str, value: str) -> str:
+    return f"{label:<14} {value}"
 
 
 def _value(item: dict[str, Any]) -> str:

@@ -15,25 +15,32 @@ from jax import export
 from jax.extend import core
 
 from pilots.graph.capture import Captured
-from pilots.graph.frontends.errors import Refused, refuse
+from pilots.graph.frontends.errors import Refused
+from pilots.graph.frontends.examples import with_example
 from pilots.graph.frontends.jax_ops import CONTROL_FLOW, HANDLERS, Context, shape_of
-from pilots.graph.frontends.optimisers import Optimiser, moments, update
+from pilots.graph.frontends.optimisers import Optimiser, Sgd, first_step_inputs, moments, update
 from pilots.graph.frontends.values import Value, dtype_of, known_as
-from pilots.graph.frontends.walk import Walk
+from pilots.graph.frontends.walk import Walk, place_of
 from pilots.graph.ir import DType
 
 FRAMEWORK: Final = "jax"
-NOTE_DE: Final = "eigene Brücke (Emulator)"
+NAME: Final = "JAX"
 _INNER: Final = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 _FOREIGN: Final = ("pallas_call", "ffi_call", "custom_call", "pure_callback", "io_callback")
 
 
 def capture(
-    function: Callable[..., Any], params: Any, examples: Sequence[Any], *, open_batch: bool = False
+    function: Callable[..., Any],
+    params: Any,
+    examples: Sequence[Any],
+    *,
+    open_batch: bool = False,
+    example: bool = True,
 ) -> Captured:
     """Return the graph of `function(params, *examples)`; the leaves of `params` become weights named by their path.
 
-    open_batch: leave the first dimension of all examples open. Raises UnsupportedModel or FrontEndError.
+    open_batch: leave the first dimension of all examples open; example: keep the examples with what JAX computes from
+    them by calling the function. Raises UnsupportedModel or FrontEndError.
     """
     walk = Walk(FRAMEWORK, jax.__version__)
     leaves = _leaves(params)
@@ -42,17 +49,25 @@ def capture(
         jax.ShapeDtypeStruct((batch, *item.shape[1:]) if open_batch else item.shape, item.dtype)
         for item in map(jnp.asarray, examples)
     ]
-    closed = _traced(function, (params, *shapes))
-    weights = [_weight(item, label) for label, item in leaves.items()]
-    inputs = [
-        walk.emit.input(f"x{index}", shape_of(item.shape), _dtype(item.dtype))
-        for index, item in enumerate(shapes)
-    ]
-    return walk.finish(_closed(walk, closed, [*weights, *inputs]))
+    closed = _traced(walk, function, (params, *shapes))
+    weights = [_weight(walk, item, label) for label, item in leaves.items()]
+    inputs = [_input(walk, f"x{index}", item) for index, item in enumerate(shapes)]
+    found = walk.finish(_closed(walk, closed, [*weights, *inputs]))
+    if not example:
+        return found
+    held, given = jax.tree_util.tree_map(
+        jnp.asarray, (params, list(examples))
+    )  # NumPy arrays would compute in NumPy
+    return with_example(found, NAME, given, lambda: jax.tree_util.tree_leaves(function(held, *given)))
 
 
 def capture_training_step(
-    loss: Callable[..., Any], params: Any, examples: Sequence[Any], optimiser: Optimiser
+    loss: Callable[..., Any],
+    params: Any,
+    examples: Sequence[Any],
+    optimiser: Optimiser,
+    *,
+    example: bool = True,
 ) -> Captured:
     """Return one training step of `loss(params, *examples)`, one number; raises as `capture`.
 
@@ -60,18 +75,13 @@ def capture_training_step(
     Outputs: the loss, new parameters, and for AdamW new first and second moments.
     """
     leaves = _leaves(params)
-    closed = _traced(jax.value_and_grad(loss), (params, *examples))
     walk = Walk(FRAMEWORK, jax.__version__)
-    inputs = {
-        label: walk.emit.input(label, shape_of(item.shape), _dtype(item.dtype))
-        for label, item in leaves.items()
-    }
+    closed = _traced(walk, jax.value_and_grad(loss), (params, *examples))
+    inputs = {label: _input(walk, label, item) for label, item in leaves.items()}
+    walk.refuse_unsupported()
     state = moments(walk.emit, inputs, optimiser)
     arrays = [jnp.asarray(item) for item in examples]
-    data = [
-        walk.emit.input(f"x{index}", shape_of(item.shape), _dtype(item.dtype))
-        for index, item in enumerate(arrays)
-    ]
+    data = [_input(walk, f"x{index}", item) for index, item in enumerate(arrays)]
     results = _closed(walk, closed, [*inputs.values(), *data])
     gradients = results[1:]
     changed = walk.step(
@@ -80,7 +90,33 @@ def capture_training_step(
         gradients,
         lambda: update(walk.emit, inputs, [item for item in gradients if item is not None], optimiser, state),
     )
-    return walk.finish([results[0], *(changed or [])])
+    found = walk.finish([results[0], *(changed or [])])
+    if not example:
+        return found
+    given = first_step_inputs([np.asarray(item) for item in leaves.values()], optimiser, arrays)
+    return with_example(found, NAME, given, lambda: _stepped(loss, params, arrays, optimiser))
+
+
+def _stepped(
+    loss: Callable[..., Any], params: Any, examples: Sequence[Any], optimiser: Optimiser
+) -> list[Any]:
+    """Return the loss, new parameters and new moments after the first step; JAX has no optimiser, so its arithmetic is used."""
+    value, found = jax.value_and_grad(loss)(params, *examples)
+    held, gradients = (
+        [jnp.asarray(item) for item in jax.tree_util.tree_leaves(tree)] for tree in (params, found)
+    )
+    pairs = list(zip(held, gradients, strict=True))
+    rate = float(optimiser.rate)
+    if isinstance(optimiser, Sgd):
+        return [value, *(item - rate * gradient for item, gradient in pairs)]
+    beta1, beta2 = float(optimiser.beta1), float(optimiser.beta2)
+    first = [(1 - beta1) * gradient for gradient in gradients]
+    second = [(1 - beta2) * jnp.square(gradient) for gradient in gradients]
+    changed = []
+    for item, m, v in zip(held, first, second, strict=True):
+        direction = m / (1 - beta1) / (jnp.sqrt(v / (1 - beta2)) + float(optimiser.epsilon))
+        changed.append(item - rate * (direction + float(optimiser.weight_decay) * item))
+    return [value, *changed, *first, *second]
 
 
 def _leaves(params: Any) -> dict[str, Any]:
@@ -91,23 +127,18 @@ def _leaves(params: Any) -> dict[str, Any]:
     }
 
 
-def _traced(function: Callable[..., Any], args: tuple[Any, ...]) -> core.ClosedJaxpr:
+def _traced(walk: Walk, function: Callable[..., Any], args: tuple[Any, ...]) -> core.ClosedJaxpr:
     try:
         return jax.make_jaxpr(function)(*args)
     except Exception as error:  # jax raises many classes here
-        first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        sentence = (
-            "JAX kann die Funktion nicht als festen Graphen ausgeben; Kontrollfluss und Formen dürfen nicht von "
-            f"Daten abhängen ({first[:160]})."
-        )
-        raise refuse("NOT_TRACEABLE", "function", "a static graph", first, sentence) from error
+        raise walk.untraceable("jax.make_jaxpr", error) from error
 
 
 def _closed(
     walk: Walk, closed: core.ClosedJaxpr, inputs: Sequence[Value | None], place: str = ""
 ) -> list[Value | None]:
     consts = [
-        _weight(item, f"const{index}" if np.size(item) > 1 else "")
+        _weight(walk, item, f"const{index}" if np.size(item) > 1 else "")
         for index, item in enumerate(closed.consts)
     ]
     return _walked(walk, closed.jaxpr, [*consts, *inputs], place)
@@ -119,7 +150,7 @@ def _walked(walk: Walk, jaxpr: Any, inputs: Sequence[Value | None], place: str) 
 
     def read(item: Any) -> Value | None:
         if isinstance(item, core.Literal):
-            return _weight(np.asarray(item.val, dtype=item.aval.dtype), "")
+            return _weight(walk, np.asarray(item.val, dtype=item.aval.dtype), "")
         return known[item]
 
     for eqn in _needed(jaxpr):
@@ -165,25 +196,27 @@ def _equation(walk: Walk, eqn: Any, given: list[Value | None], caller: str) -> S
 
 def _place(eqn: Any) -> str:
     """Return file and line of the user's code."""
-    traceback = eqn.source_info.traceback
-    for frame in traceback.frames if traceback is not None else ():
-        if not any(
-            part in frame.file_name for part in ("site-packages", "dist-packages", "<frozen", __file__)
-        ):
-            return f"{frame.file_name.replace(chr(92), '/').rsplit('/', 1)[-1]}:{frame.line_num}"
-    return ""
+    found = eqn.source_info.traceback
+    frames = [(frame.file_name, frame.line_num) for frame in found.frames] if found is not None else []
+    return place_of(frames[::-1], own_only=True)
 
 
-def _dtype(dtype: Any) -> DType:
-    try:
-        return dtype_of(np.dtype(dtype).name)
-    except Refused as error:
-        sentence = f"Den Zahlentyp {np.dtype(dtype).name} gibt es im Graphen nicht."
-        raise refuse("DTYPE", "array", ", ".join(DType), dtype, sentence) from error
+def _input(walk: Walk, name: str, item: Any) -> Any:
+    """Add a graph input like an array of JAX; None if the graph has no such type."""
+    return walk.taken(
+        "input",
+        name,
+        lambda: walk.emit.input(name, shape_of(item.shape), dtype_of(np.dtype(item.dtype).name)),
+    )
 
 
-def _weight(item: Any, label: str) -> Value:
-    array = np.asarray(item)
-    dtype = _dtype(array.dtype)
-    wide = array.astype(np.float32) if dtype is DType.BFLOAT16 else array
-    return known_as(wide, dtype, label)
+def _weight(walk: Walk, item: Any, label: str) -> Value | None:
+    """Return the numbers of a weight; None if the graph has no such type."""
+
+    def action() -> Value:
+        array = np.asarray(item)
+        dtype = dtype_of(array.dtype.name)
+        return known_as(array.astype(np.float32) if dtype is DType.BFLOAT16 else array, dtype, label)
+
+    found: Value | None = walk.taken("weight", label or "Zahl", action)
+    return found

@@ -81,11 +81,7 @@ def check_tensor(item: TensorProto) -> None:
         raise refuse("EXTERNAL", name, "numbers in the file", "external data", sentence)
     size = ITEM_BYTES.get(item.data_type)
     if size is None:
-        kind = (
-            TensorProto.DataType.Name(item.data_type)
-            if item.data_type in TensorProto.DataType.values()
-            else "?"
-        )
+        kind = _kind(item.data_type)
         sentence = f"Den Zahlentyp {kind} des Gewichts {name} gibt es im Graphen nicht."
         raise refuse("DTYPE", name, "a type of the graph", kind, sentence)
     dims = list(item.dims)
@@ -172,6 +168,10 @@ def _mismatch(name: str, expected: str, got: object) -> FrontEndError:
     return refuse("WEIGHTS", name, expected, got, sentence)
 
 
+def _kind(code: int) -> str:
+    return TensorProto.DataType.Name(code) if code in TensorProto.DataType.values() else "?"
+
+
 def type_name(code: int) -> str:
     """Return the name of an ONNX element type as NumPy writes it; raises Refused."""
     names = {
@@ -183,5 +183,5 @@ def type_name(code: int) -> str:
         TensorProto.BOOL: "bool",
     }
     if code not in names:
-        raise Refused("diesen Zahlentyp gibt es im Graphen nicht")
+        raise Refused(f"den Zahlentyp {_kind(code)} gibt es im Graphen nicht")
     return dtype_of(names[code]).value

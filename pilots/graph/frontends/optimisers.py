@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from pilots.graph.frontends.emitter import Emitter
 from pilots.graph.frontends.values import Value
-from pilots.graph.ir import DType
+from pilots.graph.ir import Array, DType
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,14 @@ def moments(emit: Emitter, params: Mapping[str, Value], optimiser: Optimiser) ->
     first = {name: emit.input(f"m.{name}", item.shape, item.dtype) for name, item in params.items()}
     second = {name: emit.input(f"v.{name}", item.shape, item.dtype) for name, item in params.items()}
     return Moments(first, second, emit.input("step", (1,), DType.INT32))
+
+
+def first_step_inputs(params: Sequence[Array], optimiser: Optimiser, data: Sequence[Array]) -> list[Array]:
+    """Return the inputs of the first step in the order of the graph: moments of zero, and step 1."""
+    if isinstance(optimiser, Sgd):
+        return [*params, *data]
+    zeros = [np.zeros_like(item) for item in params]
+    return [*params, *zeros, *zeros, np.array([1], np.int32), *data]
 
 
 def update(

@@ -3,37 +3,47 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import torch
 from torch.export.graph_signature import OutputKind
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from pilots.graph.capture import Captured
-from pilots.graph.frontends.errors import FrontEndError, Refused, refuse
-from pilots.graph.frontends.optimisers import Optimiser, moments, update
+from pilots.graph.frontends import pytorch_steps as steps
+from pilots.graph.frontends.errors import Refused, refuse
+from pilots.graph.frontends.examples import with_example
+from pilots.graph.frontends.optimisers import Optimiser, first_step_inputs, moments, update
 from pilots.graph.frontends.pytorch_context import Context, Result
 from pilots.graph.frontends.pytorch_ops import HANDLERS
-from pilots.graph.frontends.values import DTYPES, Value, known, known_as
-from pilots.graph.frontends.walk import Walk
+from pilots.graph.frontends.values import Value, dtype_of, known, known_as
+from pilots.graph.frontends.walk import FRAME, Walk, place_of
 from pilots.graph.ir import DType, Shape
 
 FRAMEWORK: Final = "pytorch"
+NAME: Final = "PyTorch"
 KEPT: Final = ("scaled_dot_product_attention", "nll_loss", "_fused_rms_norm")  # not taken apart by torch
-CHECKED_WHEN_TRACED: Final = "aten._assert_tensor_metadata"  # shapes and types are fixed in a graph
-_FRAME: Final = re.compile(r'File "([^"]+)", line (\d+), in')
-_LIBRARY: Final = ("site-packages", "dist-packages", "<frozen")
+CHECKS: Final = (
+    "aten._assert_tensor_metadata",
+    "aten._assert_scalar",
+)  # shapes and types are fixed in a graph
 
 
 def capture(
-    module: torch.nn.Module, examples: Sequence[torch.Tensor], *, open_batch: bool = False
+    module: torch.nn.Module,
+    examples: Sequence[torch.Tensor],
+    *,
+    open_batch: bool = False,
+    example: bool = True,
 ) -> Captured:
     """Return the graph of one forward pass in evaluation mode; raises UnsupportedModel or FrontEndError.
 
     open_batch: leave the first dimension of all inputs open; the examples then need at least two samples.
+    example: keep the examples with what the module itself computes from them.
     """
+    walk = Walk(FRAMEWORK, torch.__version__)
     shapes = None
     if open_batch:
         batch = torch.export.Dim("batch")
@@ -42,13 +52,17 @@ def capture(
         program = torch.export.export(module.eval(), tuple(examples), dynamic_shapes=shapes)
         program = program.run_decompositions(_kept_whole(torch.export.default_decompositions()))
     except Exception as error:  # torch raises dozens of classes here
-        raise _not_traced(error) from error
+        raise walk.untraceable("torch.export", error) from error
     kinds = {item.kind for item in program.graph_signature.output_specs}
     if kinds != {OutputKind.USER_OUTPUT}:
         sentence = "Das Modell verändert eigene Werte beim Rechnen; bitte eine reine Funktion angeben."
         raise refuse("MUTATION", "module", "a pure function", kinds, sentence)
-    walk = Walk(FRAMEWORK, torch.__version__)
-    return walk.finish(_walked(walk, program.graph, _placeholders(walk, program)))
+    found = walk.finish(_walked(walk, program.graph, _placeholders(walk, program)))
+    return (
+        with_example(found, NAME, steps.arrays(examples), lambda: steps.forward(module, examples))
+        if example
+        else found
+    )
 
 
 def capture_training_step(
@@ -56,6 +70,8 @@ def capture_training_step(
     loss: Callable[..., torch.Tensor],
     examples: Sequence[torch.Tensor],
     optimiser: Optimiser,
+    *,
+    example: bool = True,
 ) -> Captured:
     """Return one training step: `loss(module, *examples)` is one number; raises as `capture`.
 
@@ -64,36 +80,13 @@ def capture_training_step(
     """
     params = {name: item.detach() for name, item in module.named_parameters()}
 
-    class _Whole(torch.nn.Module):  # type: ignore[misc]  # torch is an extra
-        def __init__(self) -> None:
-            super().__init__()
-            self.inner = module
-
-        def forward(self, *items: torch.Tensor) -> torch.Tensor:
-            return loss(self.inner, *items)
-
-    whole = _Whole()
-
-    def of_params(given: Mapping[str, torch.Tensor], *items: torch.Tensor) -> torch.Tensor:
-        return torch.func.functional_call(
-            whole, {f"inner.{name}": item for name, item in given.items()}, items
-        )
-
-    def step(*flat: torch.Tensor) -> list[torch.Tensor]:
-        given = dict(zip(params, flat, strict=False))
-        gradients, value = torch.func.grad_and_value(of_params)(given, *flat[len(params) :])
-        return [value, *(gradients[name] for name in params)]
-
-    graph = _traced(step, [*params.values(), *examples])
+    step = steps.of_loss(module, loss, list(params))
     walk = Walk(FRAMEWORK, torch.__version__)
-    inputs = {
-        name: walk.emit.input(name, tuple(item.shape), _dtype(item.dtype)) for name, item in params.items()
-    }
+    graph = _traced(walk, step, [*params.values(), *examples])
+    inputs = {name: _input(walk, name, item) for name, item in params.items()}
+    walk.refuse_unsupported()
     state = moments(walk.emit, inputs, optimiser)
-    data = [
-        walk.emit.input(f"x{index}", tuple(item.shape), _dtype(item.dtype))
-        for index, item in enumerate(examples)
-    ]
+    data = [_input(walk, f"x{index}", item) for index, item in enumerate(examples)]
     results = _results(walk, graph, [*inputs.values(), *data])
     gradients = results[1:]
     changed = walk.step(
@@ -102,7 +95,11 @@ def capture_training_step(
         gradients,
         lambda: update(walk.emit, inputs, [item for item in gradients if item is not None], optimiser, state),
     )
-    return walk.finish([results[0], *(changed or [])])
+    found = walk.finish([results[0], *(changed or [])])
+    if not example:
+        return found
+    given = first_step_inputs(steps.arrays(params.values()), optimiser, steps.arrays(examples))
+    return with_example(found, NAME, given, lambda: steps.first(step, params.values(), examples, optimiser))
 
 
 def _placeholders(walk: Walk, program: torch.export.ExportedProgram) -> dict[str, Value | None]:
@@ -115,7 +112,10 @@ def _placeholders(walk: Walk, program: torch.export.ExportedProgram) -> dict[str
     for node in program.graph.nodes:
         if node.op == "placeholder":
             label = labels.get(node.name)
-            seen[node.name] = _input(walk, node) if label is None else _weight(held[label], label)
+            if label is None:
+                seen[node.name] = _input(walk, node.name, node.meta["val"])
+            else:
+                seen[node.name] = _weight(walk, held[label], label)
     return seen
 
 
@@ -123,30 +123,32 @@ def _kept_whole(table: dict[Any, Any]) -> dict[Any, Any]:
     return {op: rule for op, rule in table.items() if not any(name in str(op) for name in KEPT[:2])}
 
 
-def _traced(function: Callable[..., Any], examples: Sequence[torch.Tensor]) -> torch.fx.GraphModule:
+def _traced(
+    walk: Walk, function: Callable[..., Any], examples: Sequence[torch.Tensor]
+) -> torch.fx.GraphModule:
     table = _kept_whole(dict(torch.export.default_decompositions()))
     try:
         found = make_fx(function, decomposition_table=table, record_stack_traces=True)(*examples)
     except Exception as error:  # as above
-        raise _not_traced(error) from error
+        raise walk.untraceable("torch.fx.make_fx", error) from error
     found.graph.eliminate_dead_code()
     return found
 
 
-def _results(walk: Walk, traced: torch.fx.GraphModule, inputs: Sequence[Value]) -> list[Value | None]:
+def _results(walk: Walk, traced: torch.fx.GraphModule, inputs: Sequence[Value | None]) -> list[Value | None]:
     placeholders = [node.name for node in traced.graph.nodes if node.op == "placeholder"]
     seen: dict[str, Value | None] = dict(zip(placeholders, inputs, strict=True))
     for node in traced.graph.nodes:
         if node.op == "get_attr":
-            seen[node.name] = _weight(getattr(traced, str(node.target)), str(node.target))
+            seen[node.name] = _weight(walk, getattr(traced, str(node.target)), str(node.target))
     return _walked(walk, traced.graph, seen)
 
 
 def _walked(walk: Walk, graph: torch.fx.Graph, seen: dict[str, Any]) -> list[Value | None]:
     """Translate every operation; returns the outputs."""
     for node in graph.nodes:
-        if node.op == "call_function" and not str(node.target).startswith(CHECKED_WHEN_TRACED):
-            seen[node.name] = _call(walk, node, seen)
+        if node.op == "call_function" and not str(node.target).startswith(CHECKS):
+            seen[node.name] = None if _is_size(node) else _call(walk, node, seen)
     (output,) = (node for node in graph.nodes if node.op == "output")
     outputs: list[Value | None] = []
     torch.fx.node.map_arg(output.args, lambda item: outputs.append(seen[item.name]))
@@ -163,15 +165,25 @@ def _call(walk: Walk, node: torch.fx.Node, seen: Mapping[str, Any]) -> Any:
     if name == "getitem" and any(item is None for item in given):
         return None
 
+    dynamic = bool(free_unbacked_symbols(node.meta.get("val")))
+
     def action() -> Any:
+        if dynamic:
+            raise Refused("die Form des Ergebnisses hängt von Daten ab (dynamischer Graph)")
         context = Context(walk.emit, _result(node))
         assert handler is not None
         return handler(context, *args, **_options(kwargs))
 
     if name == "getitem":
-        return action()
+        return walk.taken(name, _place(node), action)
     full = name if custom else f"aten.{name}"
-    return walk.step(full, _place(node), given, action if handler else None, custom=custom)
+    return walk.step(full, _place(node), given, action if handler or dynamic else None, custom=custom)
+
+
+def _is_size(node: torch.fx.Node) -> bool:
+    """Say whether a node only reckons with a size that depends on data; the operation it is of is refused itself."""
+    found = node.meta.get("val")
+    return isinstance(found, torch.SymInt | torch.SymBool) and bool(free_unbacked_symbols(found))
 
 
 def _options(kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,42 +215,29 @@ def _sizes(shape: Sequence[Any]) -> Shape:
 
 
 def _dtype(dtype: torch.dtype) -> DType:
-    name = str(dtype).removeprefix("torch.")
-    if name not in DTYPES:
-        sentence = f"Den Zahlentyp {name} gibt es im Graphen nicht; möglich sind: {', '.join(DTYPES)}."
-        raise refuse("DTYPE", "tensor", ", ".join(DTYPES), name, sentence)
-    return DTYPES[name]
+    return dtype_of(str(dtype).removeprefix("torch."))
 
 
-def _input(walk: Walk, node: torch.fx.Node) -> Value:
-    found = node.meta["val"]
-    return walk.emit.input(node.name, _sizes(found.shape), _dtype(found.dtype))
+def _input(walk: Walk, name: str, tensor: torch.Tensor) -> Any:
+    """Add a graph input like a tensor of torch; None if the graph has no such type."""
+    return walk.taken(
+        "input", name, lambda: walk.emit.input(name, _sizes(tensor.shape), _dtype(tensor.dtype))
+    )
 
 
-def _weight(tensor: torch.Tensor, label: str) -> Value:
-    dtype = _dtype(tensor.dtype)
-    plain = tensor.detach().cpu()
-    if dtype is DType.INT32:
-        try:
+def _weight(walk: Walk, tensor: torch.Tensor, label: str) -> Any:
+    """Return the numbers of a weight; None if the graph has no such type or its indices do not fit."""
+
+    def action() -> Value:
+        dtype = _dtype(tensor.dtype)
+        plain = tensor.detach().cpu()
+        if dtype is DType.INT32:
             return known(plain.numpy())
-        except Refused as error:
-            sentence = f"Das Gewicht {label} passt nicht in den Graphen: {error.reason_de}."
-            raise refuse("WEIGHTS", label, "numbers of int32", error, sentence) from error
-    return known_as((plain.float() if dtype is DType.BFLOAT16 else plain).numpy(), dtype, label)
+        return known_as((plain.float() if dtype is DType.BFLOAT16 else plain).numpy(), dtype, label)
+
+    return walk.taken("weight", label, action)
 
 
 def _place(node: torch.fx.Node) -> str:
     """Return file and line of the user's code, else the innermost line."""
-    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
-    own = [frame for frame in frames if not any(part in frame[0] for part in _LIBRARY)]
-    path, line = (own or frames or [("", "")])[-1]
-    return f"{path.replace(chr(92), '/').rsplit('/', 1)[-1]}:{line}" if path else ""
-
-
-def _not_traced(error: Exception) -> FrontEndError:
-    first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    sentence = (
-        "PyTorch kann das Modell nicht als festen Graphen ausgeben; Kontrollfluss und Formen dürfen nicht von Daten "
-        f"abhängen ({first[:160]})."
-    )
-    return refuse("NOT_TRACEABLE", "module", "a static graph", first, sentence)
+    return place_of(FRAME.findall(node.meta.get("stack_trace") or ""))

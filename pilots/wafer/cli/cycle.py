@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from pilots.graph.ir import Attrs, DType
-from pilots.graph.rng import uniform
 from pilots.wafer.cli import inputs
-from pilots.wafer.costs.constants import calibrated
-from pilots.wafer.costs.kernels import Setting
 from pilots.wafer.cycle import tracing
-from pilots.wafer.cycle.agreement import Agreement, Case, call_of, check, inputs_of
+from pilots.wafer.cycle.agreement import Agreement, check, prepare
+from pilots.wafer.cycle.case import Case
+from pilots.wafer.cycle.cases_moves import MOVES_ATTRS
 from pilots.wafer.cycle.kernels.collectives import LINES
 from pilots.wafer.cycle.kernels.table import PROGRAMS
 from pilots.wafer.errors import RequestError
@@ -51,7 +50,8 @@ def execute(arguments: argparse.Namespace) -> int:
     case = _case(arguments, inputs.machine(arguments))
     row = check(case)
     if arguments.trace:
-        Path(arguments.trace).write_bytes(canonical.dumps(_frames(case)))
+        traced = tracing.trace(prepare(case).wavelets.image)
+        Path(arguments.trace).write_bytes(canonical.dumps(tracing.to_json(traced.frames, case.grid[0])))
     inputs.write(text(row))
     return 0
 
@@ -88,7 +88,8 @@ def _case(arguments: argparse.Namespace, machine: Machine) -> Case:
     if any(size > limit for size, limit in zip(grid, limits, strict=True)):
         sentence = f"Das Gitter passt nicht auf {machine.name} mit {limits[0]} × {limits[1]} Elementen."
         raise RequestError(f"grid {grid} exceeds {limits}", message_de=sentence)
-    return Case(name, op, shape, (grid[0], grid[1]), DType(arguments.dtype), machine, ATTRS.get(op, ()))
+    attrs = MOVES_ATTRS[op](shape) if op in MOVES_ATTRS else ATTRS.get(op, ())
+    return Case(name, op, shape, (grid[0], grid[1]), DType(arguments.dtype), machine, attrs)
 
 
 def _usual(name: str, grid: tuple[int, ...]) -> tuple[int, ...]:
@@ -110,12 +111,3 @@ def _sizes(given: str, count: int, what: str) -> tuple[int, ...]:
         sentence = f"{what} braucht {count} ganze Zahlen über null, mit x verbunden, deren Produkt höchstens {MAX_NUMBERS} ist."
         raise RequestError(f"{given!r} is not {count} sizes", message_de=sentence)
     return sizes
-
-
-def _frames(case: Case) -> list[tracing.Frame]:
-    if case.kernel in LINES:
-        made = LINES[case.kernel][0](case.machine, case.grid[0], case.shape[0])
-        made.load(uniform(1, "x", (1, case.grid[0], case.shape[0]), 100.0))
-        return tracing.trace_collective(made)
-    setting = Setting(case.machine, case.dtype, calibrated(), alone=True)
-    return tracing.trace(call_of(case), inputs_of(case), setting)

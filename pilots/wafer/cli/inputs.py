@@ -70,22 +70,26 @@ def machine(arguments: argparse.Namespace) -> Machine:
 
 
 def read_text(name: str) -> str:
-    """Return the text of a regular file; raises RequestError if it is none, cannot be read, is too large or no UTF-8."""
-    path = Path(name)
+    """Return the text of a file; raises RequestError as `read_bytes`, and for what is no UTF-8."""
     try:
-        if not path.is_file():
-            raise RequestError(f"{name} is no file", message_de=f"Die Datei {name} lässt sich nicht lesen.")
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise RequestError(
-                f"{name} is too large", message_de=f"Die Datei {name} ist größer als 256\u00a0MiB."
-            )
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise RequestError(
-            f"{name}: {error}", message_de=f"Die Datei {name} lässt sich nicht lesen."
-        ) from error
+        return read_bytes(name).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise RequestError(f"{name}: {error}", message_de=f"Die Datei {name} ist kein UTF-8-Text.") from error
+
+
+def read_bytes(name: str, most: int = MAX_FILE_BYTES) -> bytes:
+    """Return the bytes of a regular file; raises RequestError if it is none, cannot be read or is larger than `most`."""
+    path = Path(name)
+    unreadable = f"Die Datei {name} lässt sich nicht lesen."
+    try:
+        if not path.is_file():
+            raise RequestError(f"{name} is no file", message_de=unreadable)
+        if path.stat().st_size > most:
+            sentence = f"Die Datei {name} ist größer als {most // 2**20}\u00a0MiB."
+            raise RequestError(f"{name} is too large", message_de=sentence)
+        return path.read_bytes()
+    except OSError as error:
+        raise RequestError(f"{name}: {error}", message_de=unreadable) from error
 
 
 def there(path: Path) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from pilots.graph.command_line import Command
-from pilots.wafer.cli import claims, cycle, listing, predict, run, validate
+from pilots.wafer.cli import claims, cycle, listing, predict, replay, run, validate
 
 COMMANDS: Final[dict[str, Command]] = {
     "predict": predict,
     "run": run,
+    "replay": replay,
     "validate": validate,
     "listing": listing,
     "claims": claims,

@@ -11,6 +11,7 @@ from pilots.wafer import reference
 from pilots.wafer.cli import inputs
 from pilots.wafer.costs.constants import PRIOR, record
 from pilots.wafer.errors import RequestError
+from pilots.wafer.validation import counted
 from pilots.wafer.validation.assessment import assess
 from pilots.wafer.validation.output import summary_text, to_json
 from pilots.wafer.validation.report import PLOT_NAME, plot, report
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const=FOLDER,
         default="",
         metavar="ORDNER",
-        help=f"Bericht und Bild in diesen Ordner schreiben, ohne Angabe {FOLDER}",
+        help=f"Bericht, Bild und gezählte Takte in diesen Ordner schreiben, ohne Angabe {FOLDER}; dauert etwa eine Minute",
     )
 
 
@@ -42,7 +43,9 @@ def execute(arguments: argparse.Namespace) -> int:
     found = assess(given, own, record())
     if arguments.write:
         folder = Path(arguments.write)
-        _write(folder / "wafer.md", report(found, record(), PRIOR.to_json()))
+        cycles = counted.count(found)
+        _write(folder / counted.FILE, json.dumps(cycles.to_json(), indent=1) + "\n")
+        _write(folder / "wafer.md", report(found, record(), PRIOR.to_json(), cycles))
         _write(folder / PLOT_NAME, plot(found))
     if arguments.json:
         inputs.write(json.dumps(to_json(found), indent=1, ensure_ascii=False, allow_nan=False))

@@ -10,8 +10,7 @@ from math import ceil, isqrt, log2
 from typing import Final
 
 from pilots.wafer.machine import Machine
-
-GROUPS: Final = (2, 4, 8, 16, 32, 64)
+from pilots.wafer.meeting import root_of, spans_of
 
 
 def turnaround(machine: Machine) -> int:
@@ -71,25 +70,31 @@ def ring(words: int, pes: int, machine: Machine) -> float:
 
 
 def two_level(words: int, pes: int, machine: Machine) -> float:
-    """Return the cycles of a reduction in groups and over their heads, with the best number of groups.
+    """Return the cycles of a reduction in groups and over their middles (pilots.wafer.meeting).
 
     Structure of the allreduce in the open research kernels (formula meshgemv): chains grow from both ends of a group.
+    Two things go beyond the published form. Groups have whole sizes. And where two streams meet, one ramp takes one
+    wavelet per cycle, while the published form counts the vector once per level: of the second stream that is waited
+    for which comes in later than the longer chain needs anyway. A few words take what was published, long vectors more.
     """
-    if pes <= 1:
-        return 0.0
-    hop, turn = machine.hop_cycles.value, turnaround(machine)
-    best = float("inf")
-    for groups in GROUPS:
-        size = pes / groups
-        if groups <= max(2, pes):
-            inside, across = size / 2 * (turn + hop) + words, groups / 2 * (turn + size * hop) + words
-            best = min(best, inside + across)
-    return best
+    hop, turn, spans = machine.hop_cycles.value, turnaround(machine), spans_of(pes)
+    size = spans[0][1]
+    return _both_ends(words, size, turn + hop) + _both_ends(words, len(spans), turn + size * hop)
+
+
+def _both_ends(words: int, places: int, step: int) -> float:
+    """Return the cycles of two chains that meet in the middle; the longer one has a place more if their number is even."""
+    longer, shorter = places // 2, (places - 1) // 2
+    second = max(0, words - (longer - shorter) * step) if shorter else 0
+    return longer * step + words + second if longer else 0.0
 
 
 def spread_back(words: int, pes: int, machine: Machine) -> float:
-    """Return the cycles of a broadcast from the middle of a line to both ends."""
-    return 0.0 if pes <= 1 else pes / 2 * machine.hop_cycles.value + words + turnaround(machine)
+    """Return the cycles of a broadcast from where sums meet to both ends of a line."""
+    if pes <= 1:
+        return 0.0
+    root = root_of(pes)
+    return max(root, pes - 1 - root) * machine.hop_cycles.value + words + turnaround(machine)
 
 
 def allreduce_line(words: int, pes: int, machine: Machine) -> float:

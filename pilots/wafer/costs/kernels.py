@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, replace
+from math import ceil, isqrt
 from typing import Final
 
 from pilots.graph.ir import DType
@@ -12,7 +12,7 @@ from pilots.wafer.costs import collectives
 from pilots.wafer.costs.constants import Constants
 from pilots.wafer.costs.terms import Terms
 from pilots.wafer.machine import Machine
-from pilots.wafer.program import ACCUMULATOR_BYTES, WORD_BYTES, Call, Kernel, Mode
+from pilots.wafer.program import ACCUMULATOR_BYTES, SQUARE, WORD_BYTES, Call, Kernel, Mode
 
 DIVISION_CYCLES: Final = 50  # pe.div
 # 16-bit division: one Newton step doubles the six bits of a seed; nobody published a figure.
@@ -39,14 +39,25 @@ ELEMENT_OPS: Final[dict[str, tuple[int, int]]] = {
 }
 REDUCTIONS_OF_NORM: Final[dict[str, int]] = {"rms_norm": 1, "layer_norm": 2}
 ONE_PASS: Final = (1, 0)
+# Reductions that take several: operations per element, and how often a row meets.
+REDUCTIONS: Final[dict[str, tuple[tuple[int, int], int]]] = {
+    "argmax": ((2, 0), 2),  # the largest, then its place
+    "cross_entropy": (
+        ELEMENT_OPS["log_softmax"],
+        3,
+    ),  # the largest, the sum of powers, the share of the target
+}
+GATED_SUM: Final = (2, 0)
 OPTIMISER_OPS: Final[dict[str, tuple[int, int]]] = {"adamw_update": (6, 2)}
+OPTIMISER_PASSES: Final = (2, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What a cost depends on beside the call: machine, element type, constants, and whether it stands alone.
 
-    alone: a kernel measured on its own finds its inputs in place, so nothing is realigned.
+    alone: a kernel measured on its own finds its inputs in place, so nothing is realigned. sum_bytes: of a sum on its
+    way; ours travel as they are held, those of published kernels may be narrower.
     """
 
     machine: Machine
@@ -54,6 +65,7 @@ class Setting:
     constants: Constants
     mode: Mode = Mode.RESIDENT
     alone: bool = False
+    sum_bytes: int = ACCUMULATOR_BYTES
 
     @property
     def fma_cycles(self) -> float:
@@ -67,6 +79,10 @@ class Setting:
         """Return the wavelets that `elements` numbers take."""
         return ceil(elements * self.dtype.item_bytes / WORD_BYTES)
 
+    def sums(self, count: float) -> int:
+        """Return the wavelets that `count` sums take."""
+        return ceil(count * self.sum_bytes / WORD_BYTES)
+
     @property
     def launch(self) -> float:
         """Cycles until every element of a rectangle has started a kernel."""
@@ -75,7 +91,24 @@ class Setting:
 
 def cost(call: Call, setting: Setting) -> Terms:
     """Return the cycles of one call by cause; raises KeyError for a kernel without a row."""
+    if call.op == "batch_matmul":
+        return _batch(call, setting)
     return TABLE[call.kernel](call, setting)
+
+
+def _batch(call: Call, at: Setting) -> Terms:
+    """Products of a batch, one after the other, for each has a right factor of its own; one launch starts them all."""
+    count = int(str(dict(call.attrs).get("batch", 1)))
+    single = TABLE[call.kernel](one_of_batch(call, ceil(call.shape[0] / count)), at)
+    return replace(single.times(count), launch=single.launch * count - (count - 1) * at.launch)
+
+
+def one_of_batch(call: Call, rows: int) -> Call:
+    """Return the call of one product of a batch: the same tiles, but for its rows."""
+    cuts = call.rect.width if call.kernel in SQUARE else 1
+    cuts = call.rect.height if call.kernel is Kernel.STREAMED else cuts
+    tile = (max(1, ceil(rows / cuts)), *call.tile[1:])
+    return replace(call, op="matmul", shape=(rows, *call.shape[1:]), tile=tile)
 
 
 def _summa(call: Call, at: Setting) -> Terms:
@@ -111,7 +144,7 @@ def _gemv(call: Call, at: Setting) -> Terms:
     tile_m, tile_k, tile_n = call.tile
     vectors = tile_m * tile_k
     compute = vectors * (at.constants.gemv_dispatch + ceil(tile_n * at.fma_cycles))
-    sums = at.words(tile_m * tile_n)
+    sums = at.sums(tile_m * tile_n)
     memory = 0.0 if at.alone else vectors * at.constants.realign
     return Terms(compute, memory, collectives.allreduce_line(sums, call.rect.height, at.machine), at.launch)
 
@@ -120,7 +153,7 @@ def _stationary(call: Call, at: Setting) -> Terms:
     tile_m, tile_k, tile_n = call.tile
     compute = tile_k * tile_n * (at.constants.mesh_dispatch + tile_m * at.fma_cycles)
     block = at.words(tile_m * tile_k)
-    sums = tile_m * tile_n * ACCUMULATOR_BYTES // WORD_BYTES
+    sums = at.sums(tile_m * tile_n)
     fabric = collectives.broadcast(block, call.rect.width, at.machine)
     fabric += collectives.chain(sums, call.rect.height, at.machine)
     memory = 0.0 if at.alone else tile_m * tile_k * at.constants.realign
@@ -132,7 +165,7 @@ def _streamed(call: Call, at: Setting) -> Terms:
     tile_m, tile_k, tile_n = call.tile
     setup = at.machine.dsd_setup_cycles.value
     compute = tile_k * tile_n * (setup + tile_m * at.fma_cycles)
-    sums = tile_n * tile_m * ACCUMULATOR_BYTES // WORD_BYTES  # every link of a row carries all of them
+    sums = at.sums(tile_n * tile_m)  # every link of a row carries all of them
     wait = max(0.0, sums - compute) if call.rect.width > 1 else 0.0
     return Terms(compute, 0.0, wait, at.launch)
 
@@ -152,20 +185,21 @@ def _elementwise(call: Call, at: Setting) -> Terms:
 
 def _reduce(call: Call, at: Setting) -> Terms:
     rows, width = call.tile
-    fabric = collectives.allreduce_line(at.words(rows), call.rect.width, at.machine)
-    return Terms(_vector(rows * width, ONE_PASS, at), 0.0, fabric, at.launch)
+    ops, times = REDUCTIONS.get(call.op, (ONE_PASS, 1))
+    fabric = times * collectives.allreduce_line(at.sums(rows), call.rect.width, at.machine)
+    return Terms(_vector(rows * width, ops, at), 0.0, fabric, at.launch)
 
 
 def _softmax(call: Call, at: Setting) -> Terms:
     rows, width = call.tile
-    fabric = 2 * collectives.allreduce_line(at.words(rows), call.rect.width, at.machine)
+    fabric = 2 * collectives.allreduce_line(at.sums(rows), call.rect.width, at.machine)
     return Terms(_vector(rows * width, ELEMENT_OPS[call.op], at), 0.0, fabric, at.launch)
 
 
 def _norm(call: Call, at: Setting) -> Terms:
     rows, width = call.tile
     reductions = REDUCTIONS_OF_NORM[call.op]
-    fabric = reductions * collectives.allreduce_line(at.words(rows), call.rect.width, at.machine)
+    fabric = reductions * collectives.allreduce_line(at.sums(rows), call.rect.width, at.machine)
     compute = _vector(rows * width, ELEMENT_OPS[call.op], at) + rows * 2 * DIVISION_CYCLES
     return Terms(compute, 0.0, fabric, at.launch)
 
@@ -185,7 +219,7 @@ def _attention(call: Call, at: Setting) -> Terms:
     compute = 2 * tile_h * tile_c * (c.mesh_dispatch + tile_q * at.fma_cycles)
     scores = batch * heads * queries * context / side**2
     vector = _vector(scores, ELEMENT_OPS["softmax"], at)
-    fabric = 2 * collectives.allreduce_line(at.words(tile_q), side, at.machine)
+    fabric = 2 * collectives.allreduce_line(at.sums(tile_q), side, at.machine)
     return Terms(side * compute + vector, 0.0, fabric, 2 * side * c.step + 2 * at.launch)
 
 
@@ -198,21 +232,27 @@ def _attention_cached(call: Call, at: Setting) -> Terms:
     compute = vectors * (c.gemv_dispatch + ceil(tile_h * at.fma_cycles))
     scores = batch * ceil(context * heads / (width * height))
     compute += _vector(scores, ELEMENT_OPS["softmax"], at)
-    rows = at.words(batch * ceil(heads / width))
-    fabric = collectives.allreduce_line(at.words(scores), width, at.machine)
-    for words in (rows, rows, at.words(batch * tile_h)):
+    rows = at.sums(batch * ceil(heads / width))
+    fabric = collectives.allreduce_line(at.sums(scores), width, at.machine)
+    for words in (rows, rows, at.sums(batch * tile_h)):
         fabric += collectives.allreduce_line(words, height, at.machine)
     memory = vectors * c.realign
     return Terms(compute, memory, fabric, 3 * at.launch)
 
 
 def _experts(call: Call, at: Setting) -> Terms:
+    """Three matrix-vector products; between them hidden numbers are activated and brought from columns to rows."""
     rows, width, hidden, _, chosen = call.shape
     grid_k, grid_n = call.rect.height, call.rect.width
     total = Terms()
     for k, n in ((width, hidden), (width, hidden), (hidden, width)):
         tile = (1, ceil(k / grid_k), ceil(n / grid_n))
         total += _gemv(_like(call, tile), at)
+    own, needed, result = ceil(hidden / grid_n), ceil(hidden / grid_k), ceil(width / grid_n)
+    activation = ELEMENT_OPS.get(str(dict(call.attrs).get("activation", "silu")), ONE_PASS)
+    vectors = _vector(own, activation, at) + _vector(own, ONE_PASS, at) + _vector(result, GATED_SUM, at)
+    moved = collectives.broadcast(at.sums(needed), grid_n, at.machine)
+    total += Terms(compute=vectors, memory=_vector(needed, ONE_PASS, at), fabric=moved)
     return total.times(rows * chosen)
 
 
@@ -238,11 +278,27 @@ def _convolution(call: Call, at: Setting) -> Terms:
     return _stationary(call, at)
 
 
+def _pool(call: Call, at: Setting) -> Terms:
+    """One vector operation per place of a window; rows that two elements need come from the south."""
+    columns, size = call.shape[2], isqrt(call.shape[3])
+    stride = int(str(dict(call.attrs).get("stride", size)))
+    cells, more = call.tile[0] * call.tile[1], max(0, size - stride)
+    per_cell = at.constants.stencil_point if at.dtype is DType.FLOAT32 else at.fma_cycles
+    compute = size**2 * (at.machine.dsd_setup_cycles.value + cells * per_cell)
+    compute += _vector(cells, (0, 1), at) if call.op == "avg_pool2d" else 0.0
+    pictures = ceil(call.shape[0] / call.rect.width)
+    words = at.words(more * pictures * ((columns - 1) * stride + size))
+    handed = collectives.chain(words, 2, at.machine) if more and call.rect.height > 1 else 0.0
+    return Terms(compute=compute, fabric=handed, launch=at.launch)
+
+
 def _stencil(call: Call, at: Setting) -> Terms:
     """Columns of nz cells per element; values of neighbours enter multiply-adds straight from the ramp.
 
     What remains is sending the own column to four sides, and a leapfrog update of three vector operations.
     """
+    if call.op != "stencil":
+        return _pool(call, at)
     columns, depth = call.tile
     cells, points = columns * depth, call.shape[3]
     per_point = at.constants.stencil_point if at.dtype is DType.FLOAT32 else at.fma_cycles
@@ -257,7 +313,7 @@ SIDES: Final = 4
 
 def _optimiser(call: Call, at: Setting) -> Terms:
     rows, width = call.tile
-    return Terms(compute=_vector(rows * width, OPTIMISER_OPS.get(call.op, (2, 0)), at))
+    return Terms(compute=_vector(rows * width, OPTIMISER_OPS.get(call.op, OPTIMISER_PASSES), at))
 
 
 TABLE: Final[dict[Kernel, Callable[[Call, Setting], Terms]]] = {

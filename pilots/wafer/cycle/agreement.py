@@ -11,16 +11,19 @@ from typing import Final
 
 import numpy as np
 
-from pilots.graph.ir import Attrs, DType
 from pilots.graph.rng import uniform
 from pilots.wafer.costs.constants import calibrated
 from pilots.wafer.costs.kernels import Setting, cost
-from pilots.wafer.cycle.interpreter import run_call
+from pilots.wafer.cycle.case import Case
+from pilots.wafer.cycle.cases_basic import BASIC, BASIC_CAUSES_DE
+from pilots.wafer.cycle.cases_composite import COMPOSITE, COMPOSITE_CAUSES_DE, INPUTS
+from pilots.wafer.cycle.cases_moves import MOVES, MOVES_CAUSES_DE, MOVES_INPUTS
+from pilots.wafer.cycle.interpreter import built
+from pilots.wafer.cycle.kernels.base import Wavelets
 from pilots.wafer.cycle.kernels.collectives import LINES
 from pilots.wafer.cycle.simulate import simulate
 from pilots.wafer.handlers.base import Array
 from pilots.wafer.handlers.table import apply
-from pilots.wafer.machine import WSE_2, Machine, lab_mesh
 from pilots.wafer.numerics import narrowed
 from pilots.wafer.placement import tile_of
 from pilots.wafer.program import PRODUCTS, Call, Kernel, Rect
@@ -29,35 +32,13 @@ from pilots.wafer.routes import routes_of
 LIMIT: Final = 0.05
 # A few cycles of a very short run are no disagreement: the formula of the star leaves out one hop.
 SLACK_CYCLES: Final = 1
-LAB: Final = lab_mesh(64, 64)
+EVERYWHERE: Final = ("broadcast", "allreduce")  # every element holds the result, else only the root
 
-NONE: Final = ""
-BOTH_ENDS: Final = "both ends"
-ORDER: Final = "order"
-SUMS: Final = "sums"
-LEVELS: Final = "levels"
-OVERLAP: Final = "overlap"
 CAUSES_DE: Final[dict[str, str]] = {
-    BOTH_ENDS: "Am Treffpunkt kommen zwei Ströme durch eine Rampe; die Formel zählt den Vektor nur einmal.",
-    ORDER: "Die Summe läuft vom ersten zum letzten Element, weil diese Reihenfolge festgelegt ist; die Formel wächst von beiden Enden.",
-    SUMS: "Summen reisen in fp32; die Formel zählt sie in der Breite des Zahlentyps.",
-    LEVELS: "Die Formel ist eine obere Schranke: Ebenen des Baums überlappen sich.",
-    OVERLAP: "Senden läuft neben dem Rechnen, und am Rand fehlen Nachbarn; die Formel zählt das Senden danach und den Rand wie das Innere.",
+    **BASIC_CAUSES_DE,
+    **COMPOSITE_CAUSES_DE,
+    **MOVES_CAUSES_DE,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A kernel (or the name of a collective) on a grid (width, height); shape as SHAPES says, of a collective (words,)."""
-
-    kernel: str
-    op: str
-    shape: tuple[int, ...]
-    grid: tuple[int, int]
-    dtype: DType = DType.FLOAT32
-    machine: Machine = LAB
-    attrs: Attrs = ()
-    cause: str = NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +62,35 @@ class Agreement:
         return apart <= max(LIMIT * self.predicted, SLACK_CYCLES)
 
 
-def check(case: Case) -> Agreement:
-    """Run one case through both interpreters."""
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A case before it runs: its wavelets, the result it has to have, the cycles its formula predicts."""
+
+    wavelets: Wavelets
+    want: Array
+    predicted: float
+
+
+def prepare(case: Case) -> Prepared:
+    """Return what has to run for a case, and what should come out; raises what a kernel refuses."""
     return _collective(case) if case.kernel in LINES else _kernel(case)
 
 
-def _collective(case: Case) -> Agreement:
+def check(case: Case) -> Agreement:
+    """Run one case through both interpreters."""
+    made = prepare(case)
+    outcome = simulate(made.wavelets.image)
+    return Agreement(case, outcome.cycles, made.predicted, same_bits(case, made, outcome.memory))
+
+
+def same_bits(case: Case, made: Prepared, memory: Array) -> bool:
+    """Say whether the memory a case left holds the wanted result, bit for bit."""
+    with np.errstate(all="ignore"):
+        got = narrowed(made.wavelets.collect(memory), case.dtype)
+    return got.shape == made.want.shape and got.tobytes() == made.want.tobytes()
+
+
+def _collective(case: Case) -> Prepared:
     build, formula = LINES[case.kernel]
     length, words = case.grid[0], case.shape[0]
     made = build(case.machine, length, words)
@@ -94,13 +98,14 @@ def _collective(case: Case) -> Agreement:
         uniform(1, "x", (1, length, words), 100.0)
     )  # sums of whole numbers are the same in any order
     made.load(values)
-    outcome = simulate(made.image)
-    x, y = made.root
-    got = outcome.memory[y, x, made.address : made.address + words]
-    want = values[0, 0] if case.kernel == "broadcast" else np.add.reduce(values[0], axis=0)
-    return Agreement(
-        case, outcome.cycles, formula(words, length, case.machine), got.tobytes() == want.tobytes()
-    )
+    total = values[0, 0] if case.kernel == "broadcast" else np.add.reduce(values[0], axis=0)
+    holders = slice(None) if case.kernel in EVERYWHERE else slice(made.root[0], made.root[0] + 1)
+
+    def collect(memory: Array) -> Array:
+        return np.ascontiguousarray(memory[0, holders, made.address : made.address + words])
+
+    want = np.ascontiguousarray(np.broadcast_to(total, (length, words))[holders])
+    return Prepared(Wavelets(made.image, collect), want, formula(words, length, case.machine))
 
 
 def call_of(case: Case) -> Call:
@@ -112,6 +117,9 @@ def call_of(case: Case) -> Call:
 
 def inputs_of(case: Case) -> tuple[Array, ...]:
     """Return seeded inputs of a case in its element type."""
+    known = INPUTS | MOVES_INPUTS
+    if (case.kernel, case.op) in known:
+        return known[case.kernel, case.op](case)
     kernel, shape = Kernel(case.kernel), case.shape
     sizes: list[tuple[int, ...]] = [shape[:3]] if kernel is Kernel.STENCIL else [shape[:2]]
     if kernel in PRODUCTS:
@@ -123,13 +131,11 @@ def inputs_of(case: Case) -> tuple[Array, ...]:
     return tuple(narrowed(uniform(2, f"{index}", size, 2.0), case.dtype) for index, size in enumerate(sizes))
 
 
-def _kernel(case: Case) -> Agreement:
+def _kernel(case: Case) -> Prepared:
     setting = Setting(case.machine, case.dtype, calibrated(), alone=True)
     call, inputs = call_of(case), inputs_of(case)
-    got, outcome = run_call(call, inputs, setting)
     want = np.ascontiguousarray(apply(call, inputs, case.dtype))
-    same = got.shape == want.shape and got.tobytes() == want.tobytes()
-    return Agreement(case, outcome.cycles, cost(call, setting).cycles, same)
+    return Prepared(built(call, inputs, setting), want, cost(call, setting).cycles)
 
 
 def table(cases: tuple[Case, ...] | None = None) -> tuple[Agreement, ...]:
@@ -166,76 +172,8 @@ def text_de(rows: tuple[Agreement, ...]) -> str:
     return "\n".join([*lines, "", *(f"({numbers[name]}) {CAUSES_DE[name]}  " for name in numbers), ""])
 
 
-def _lines(name: str, sizes: tuple[tuple[int, int, str], ...]) -> tuple[Case, ...]:
-    return tuple(
-        Case(name, "", (words,), (length, 1), machine=LAB if length <= 64 else WSE_2, cause=cause)
-        for length, words, cause in sizes
-    )
-
-
-_PLAIN: Final = ((2, 1, NONE), (8, 16, NONE), (64, 64, NONE), (700, 32, NONE))
-_SQUARES: Final = ((64, 64, NONE), (256, 8, NONE), (729, 32, NONE))  # groups as large as their number
-_TREES: Final = ((8, 1, NONE), (64, 64, LEVELS), (512, 256, NONE))
-_MEETING: Final = ((8, 1, NONE), (64, 64, BOTH_ENDS), (512, 1, NONE), (512, 256, BOTH_ENDS))
-_EPSILON: Final = (("epsilon", "1e-5"),)
-_STAR: Final[Attrs] = (
-    ("coefficients", "-6 1 1 1 1 1 1"),
-    ("points", 7),
-)
-_WIDE_STAR: Final[Attrs] = (
-    ("coefficients", " ".join(["-5", *("1.5 1.5 1.5 1.5 1.5 1.5 " * 4).split()])),
-    ("points", 25),
-)
-_F16, _BF16 = DType.FLOAT16, DType.BFLOAT16
-
-
-def _products() -> tuple[Case, ...]:
-    moving = tuple(
-        Case(kernel, "matmul", shape, grid, dtype)
-        for kernel in ("STATIONARY", "SUMMA", "CANNON", "MESH_GEMM")
-        for shape, grid, dtype in (
-            ((16, 32, 32), (4, 4), DType.FLOAT32),
-            ((64, 64, 64), (8, 8), _F16),
-            ((64, 128, 128), (16, 16), _BF16),
-        )
-    )
-    vector = (
-        Case("GEMV", "matmul", (1, 256, 256), (4, 4)),
-        Case("GEMV", "matmul", (1, 128, 128), (8, 8), _F16, cause=SUMS),
-        Case("GEMV", "matmul", (1, 512, 512), (64, 64), cause=ORDER),
-        Case("GEMV", "matmul", (8, 64, 64), (8, 8), _F16, cause=SUMS),
-    )
-    large = tuple(
-        Case(kernel, "matmul", (256, 256, 256), (64, 64), _F16, WSE_2)
-        for kernel in ("STATIONARY", "MESH_GEMM")
-    )
-    return moving + large + vector
-
-
-def _others() -> tuple[Case, ...]:
-    return (
-        Case("ELEMENTWISE", "gelu", (32, 64), (8, 8)),
-        Case("ELEMENTWISE", "add", (32, 64), (8, 8), _F16),
-        Case("REDUCE", "reduce_sum", (4, 256), (4, 4)),
-        Case("REDUCE", "reduce_sum", (32, 512), (32, 4), cause=ORDER),
-        Case("SOFTMAX", "softmax", (16, 128), (4, 4)),
-        Case("SOFTMAX", "softmax", (32, 512), (32, 8)),
-        Case("NORM", "layer_norm", (16, 128), (4, 4), attrs=_EPSILON),
-        Case("NORM", "rms_norm", (16, 128), (4, 4), attrs=_EPSILON),
-        Case("NORM", "rms_norm", (32, 512), (32, 8), attrs=_EPSILON, cause=ORDER),
-        Case("STENCIL", "stencil", (8, 8, 32, 7), (8, 8), attrs=_STAR, cause=OVERLAP),
-        Case("STENCIL", "stencil", (16, 16, 32, 25), (16, 16), attrs=_WIDE_STAR, cause=OVERLAP),
-    )
-
-
 CASES: Final[tuple[Case, ...]] = (
-    *_lines("broadcast", _PLAIN),
-    *_lines("chain", _PLAIN),
-    *_lines("star", ((2, 1, NONE), (8, 16, NONE), (64, 64, NONE))),
-    *_lines("tree", _TREES),
-    *_lines("two-phase", _SQUARES),
-    *_lines("two-level", _MEETING),
-    *_lines("allreduce", _MEETING),
-    *_products(),
-    *_others(),
+    *BASIC,
+    *COMPOSITE,
+    *MOVES,
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 from pilots.wafer.cycle.jit import inlined
 from pilots.wafer.cycle.layout import (
     DEPTH,
-    FRAMES,
     HEAD,
     IN_LEFT,
     IN_PLACE,
@@ -120,7 +119,6 @@ def forward(state: State, p: int, color: int, colors: int, ways: int, now: int) 
             for lane in range(lanes):
                 state.values[target, spot, lane] = state.values[q, head, lane]
             hops += 1
-            keep(state, p, side, color, q, head, now)
     if ways >> RAMP & 1:
         spot = (state.inputs[q, HEAD] + state.inputs[q, LENGTH]) & DEPTH - 1
         state.inputs[q, LENGTH] += 1
@@ -129,22 +127,8 @@ def forward(state: State, p: int, color: int, colors: int, ways: int, now: int) 
         for lane in range(lanes):
             state.inputs_values[q, spot, lane] = state.values[q, head, lane]
         wake_element(state, p, cycle)
-        keep(state, p, RAMP, color, q, head, now)
     take(state, p, q, now)
     return hops
-
-
-@inlined
-def keep(state: State, p: int, side: int, color: int, q: int, head: int, now: int) -> None:  # noqa: PLR0917 - compiled functions take no keyword-only arguments
-    """Keep a move for the trace, as long as there is room."""
-    if state.frames.shape[0] > 0 and state.counters[FRAMES] < state.frames.shape[0]:
-        index = state.counters[FRAMES]
-        state.frames[index, 0] = now
-        state.frames[index, 1] = p
-        state.frames[index, 2] = side
-        state.frames[index, 3] = color
-        state.frame_values[index] = state.values[q, head, 0]
-        state.counters[FRAMES] = index + 1
 
 
 @inlined

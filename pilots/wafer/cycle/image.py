@@ -41,7 +41,7 @@ class Image:
         self.factors: list[float] = [0.0]
         self.places = np.zeros((height, width, colors), dtype=np.int32)
         self.starts = np.zeros((height, width, threads), dtype=np.int32)
-        self._loads: list[tuple[Where, int, Array]] = []
+        self.loads: list[tuple[Where, int, Array]] = []
         self._known_routes: dict[tuple[Position, ...], int] = {}
         self._known_code: dict[tuple[Instruction, ...], int] = {}
 
@@ -54,12 +54,12 @@ class Image:
 
     def load(self, address: int, values: Array, where: Where = EVERYWHERE) -> None:
         """Put values [..., numbers] into the memory of some elements before the run."""
-        self._loads.append((where, address, values))
+        self.loads.append((where, address, values))
 
     def memory(self) -> Array:
         """Return the memory at the start, [height, width, words]."""
         memory = np.zeros((self.height, self.width, self.words), dtype=np.float32)
-        for where, address, values in self._loads:
+        for where, address, values in self.loads:
             memory[*where, address : address + values.shape[-1]] = values
         return memory
 
@@ -83,6 +83,14 @@ class Image:
             self.code.append(END)
         self.starts[*where, thread] = self._known_code[listed]
 
+    def routes_of(self, place: int) -> tuple[Position, ...]:
+        """Return the positions a number in `places` stands for; none where a color is not routed."""
+        return _found(self._known_routes, place)
+
+    def program_of(self, start: int) -> tuple[Instruction, ...]:
+        """Return the instructions a number in `starts` stands for; none where a thread does nothing."""
+        return _found(self._known_code, start)
+
     def function(self, function: Function) -> int:
         """Register a local function; it gets the memories [elements, words] of all that call it and changes them."""
         self.functions.append(function)
@@ -92,6 +100,10 @@ class Image:
         """Register a factor of a multiply-add."""
         self.factors.append(value)
         return len(self.factors) - 1
+
+
+def _found(known: dict[tuple[Any, ...], int], start: int) -> tuple[Any, ...]:
+    return next((listed for listed, first in known.items() if first == start), ())
 
 
 def _absolute(row: Instruction, index: int) -> Instruction:

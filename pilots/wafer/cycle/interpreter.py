@@ -15,6 +15,7 @@ import numpy as np
 from pilots.graph.ir import Weights
 from pilots.wafer.costs.constants import calibrated
 from pilots.wafer.costs.kernels import Setting, cost
+from pilots.wafer.cycle.kernels.base import Wavelets
 from pilots.wafer.cycle.kernels.table import program_of, require_programs
 from pilots.wafer.cycle.simulate import MAX_CYCLES, Outcome, simulate
 from pilots.wafer.errors import RequestError
@@ -37,7 +38,7 @@ class CallCycles:
 
 @dataclass(frozen=True, slots=True)
 class CycleResult:
-    """outputs by name, in the element type of the program; what each call took."""
+    """outputs by name, in their own element type; what each call took."""
 
     outputs: Mapping[str, Array]
     calls: tuple[CallCycles, ...]
@@ -58,43 +59,49 @@ def run(
 ) -> CycleResult:
     """Run one micro-batch of a program, cycle by cycle.
 
-    inputs: every input by name. Raises UnsupportedOps naming every call without a wavelet program, ProgramError for
-    tiles that do not cover a call, RequestError, or Deadlock. Results equal those of `functional` bit for bit.
+    inputs: every input and every cache by name. Raises UnsupportedOps naming every call without a wavelet program,
+    ProgramError for tiles that do not cover a call, RequestError, or Deadlock. Results equal those of `functional` bit
+    for bit.
     """
     require_programs(program)
     loaded = load(program, weights)
-    missing = [name for name in program.inputs if name not in inputs]
+    needed = tuple(dict.fromkeys((*program.inputs, *loaded.caches)))
+    missing = [name for name in needed if name not in inputs]
     if missing:
         listed = ", ".join(missing)
         sentence = f"Es fehlen Eingaben für das Programm: {listed}."
         raise RequestError(f"missing: {listed}", message_de=sentence)
-    setting = Setting(machine, program.dtype, calibrated(), program.mode)
     values = dict(loaded.weights)
     with np.errstate(all="ignore"):
-        values |= {name: narrowed(widened(inputs[name]), program.dtype) for name in program.inputs}
+        values |= {name: narrowed(widened(inputs[name]), loaded.type_of(name)) for name in needed}
     calls = []
     for call in program.calls:
+        setting = Setting(machine, loaded.type_of(call.output), calibrated(), program.mode)
         operands = tuple(values[name] for name in call.inputs)
         values[call.output], outcome = run_call(call, operands, setting, max_cycles=max_cycles)
         predicted = ceil(cost(call, setting).cycles)
         calls.append(CallCycles(call, outcome.cycles, predicted, outcome.hops))
-    outputs = {name: stored(values[name], program.dtype) for name in program.outputs}
+    outputs = {name: stored(values[name], loaded.type_of(name)) for name in program.outputs}
     return CycleResult(outputs, tuple(calls))
 
 
 def run_call(
-    call: Call, inputs: Inputs, setting: Setting, *, max_cycles: int = MAX_CYCLES, max_frames: int = 0
+    call: Call, inputs: Inputs, setting: Setting, *, max_cycles: int = MAX_CYCLES
 ) -> tuple[Array, Outcome]:
     """Run one call on its inputs; return the result, rounded to the element type, and what the fabric did.
 
     Raises UnsupportedOps, ProgramError, RequestError, Deadlock.
     """
-    build = program_of(call)
+    wavelets = built(call, inputs, setting)
+    outcome = simulate(wavelets.image, max_cycles=max_cycles)
+    with np.errstate(all="ignore"):
+        return narrowed(wavelets.collect(outcome.memory), setting.dtype), outcome
+
+
+def built(call: Call, inputs: Inputs, setting: Setting) -> Wavelets:
+    """Return the wavelet program of a call; raises UnsupportedOps, ProgramError, RequestError."""
     try:
-        wavelets = build(call, inputs, setting)
+        return program_of(call)(call, inputs, setting)
     except ValueError as error:
         sentence = f"Die Formen der Eingaben passen nicht zur Operation {call.op} (Aufruf {call.index})."
         raise RequestError(f"call {call.index}: {error}", message_de=sentence) from error
-    outcome = simulate(wavelets.image, max_cycles=max_cycles, max_frames=max_frames)
-    with np.errstate(all="ignore"):
-        return narrowed(wavelets.collect(outcome.memory), setting.dtype), outcome

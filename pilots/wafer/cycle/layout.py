@@ -71,10 +71,10 @@ TURNS: Final = 2  # turns of the present loop
 NEXT: Final = 3  # next sleeper of the same bucket of the wheel
 THREAD_COLUMNS: Final = 4
 FINISHED: Final = -1
-SEMAPHORES: Final = 8
+SEMAPHORES: Final = 12
 
 # Waking up: soon on a ring of cycles, late on a wheel of buckets.
-RING: Final = 16
+RING: Final = 32  # a WSE-3 takes 22 cycles for a hop around a corner
 WHEEL: Final = 4096
 
 # Columns of the counters of a run.
@@ -84,11 +84,10 @@ HOPS: Final = 2
 LAST: Final = 3  # when the last thread ended, in thousandths of a cycle
 PENDING: Final = 4  # entries of `pending` that wait for their function
 SLEEPERS: Final = 5
-FRAMES: Final = 6
-LIMIT: Final = 7
-RAMP_CYCLES: Final = 8
-VISITS: Final = 9  # how often a router or an element was looked at
-COUNTERS: Final = 10
+LIMIT: Final = 6
+RAMP_CYCLES: Final = 7
+VISITS: Final = 8  # how often a router or an element was looked at
+COUNTERS: Final = 9
 
 # Why the inner loop came back.
 ENDED: Final = 0
@@ -107,7 +106,7 @@ class State(NamedTuple):
     delay [position, 5] cycles per side; code [instruction, INSTRUCTION_COLUMNS]; factors; threads [t, THREAD_COLUMNS];
     busy [t] thousandths of a cycle; semaphores [p, SEMAPHORES]; router_due, element_due [p] bits of the ring;
     router_ring, element_ring [RING, p]; ring_lengths [2, RING]; wheel [WHEEL]; pending [n, 2] (t, instruction);
-    frames [n, 4], frame_values [n]: what a trace keeps; counters.
+    counters.
     """
 
     memory: IntArray
@@ -134,6 +133,4 @@ class State(NamedTuple):
     ring_lengths: IntArray
     wheel: IntArray
     pending: IntArray
-    frames: IntArray
-    frame_values: IntArray
     counters: IntArray

@@ -7,17 +7,16 @@ is the order of the sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import ceil, isqrt
+from math import isqrt
 from typing import Final, TypeAlias
 
-from pilots.wafer.costs.collectives import GROUPS, turnaround
 from pilots.wafer.cycle import layout
 from pilots.wafer.cycle.image import Image, Where
 from pilots.wafer.cycle.instructions import Instruction, fabric, receive, send
-from pilots.wafer.machine import Machine
+from pilots.wafer.meeting import middle_of, spans_of
 
 Message: TypeAlias = tuple[int, int]
 Programs: TypeAlias = list[list[Instruction]]
@@ -67,30 +66,22 @@ def tree(length: int) -> list[Message]:
 
 
 def both_ends(places: list[int]) -> list[Message]:
-    """Chains from both ends to the middle one."""
-    middle = len(places) // 2
-    down = list(pairwise(places[: middle + 1]))
-    up = list(pairwise(places[middle:][::-1]))
-    return down + up
+    """Chains from both ends to the middle one, which takes the shorter one first: what comes from behind."""
+    middle = middle_of(0, len(places))
+    return list(pairwise(places[middle:][::-1])) + list(pairwise(places[: middle + 1]))
 
 
-def two_sided(length: int, groups: int) -> list[Message]:
+def two_sided(length: int) -> list[Message]:
     """Chains from both ends of each group to its middle, then over the middles; the root is the middle of them."""
-    size = ceil(length / groups)
-    parts = [list(range(start, min(start + size, length))) for start in range(0, length, size)]
-    heads = [part[len(part) // 2] for part in parts]
-    return [message for part in parts for message in both_ends(part)] + both_ends(heads)
+    spans = spans_of(length)
+    inside = [message for span in spans for message in both_ends(list(range(*span)))]
+    return inside + both_ends([middle_of(*span) for span in spans])
 
 
-def best_groups(words: int, length: int, machine: Machine) -> int:
-    """Return the number of groups for which the formula of `costs.collectives.two_level` is smallest."""
-    hop, turn = machine.hop_cycles.value, turnaround(machine)
-
-    def cycles(groups: int) -> float:
-        size = length / groups
-        return size / 2 * (turn + hop) + groups / 2 * (turn + size * hop) + 2 * words
-
-    return min((groups for groups in GROUPS if groups <= max(2, length)), key=cycles)
+def storing(length: int) -> list[int]:
+    """Return who stores the sum of its group before the second level of `two_sided` starts, as the open kernels do."""
+    spans = spans_of(length)
+    return [middle_of(*span) for span in (*spans[:1], *spans[-1:])]
 
 
 SHAPES: Final[dict[str, Callable[[int], list[Message]]]] = {
@@ -135,8 +126,12 @@ def reduce(
     *,
     first: int = 0,
     combine: int = layout.ADD,
+    stores: Collection[int] = (),
 ) -> Programs:
-    """Set the routes of a reduction and return what each place does; its colors start at `first`."""
+    """Set the routes of a reduction and return what each place does; its colors start at `first`.
+
+    stores: places that send only what has come in completely; elsewhere the last vector streams through.
+    """
     colors = coloured(messages, first)
     coming: list[list[int]] = [[] for _ in range(line.length)]
     leaving = [-1] * line.length
@@ -144,7 +139,12 @@ def reduce(
         path(line, source, target, color)
         coming[target].append(color)
         leaving[source] = color
-    return [_steps(coming[place], leaving[place], address, words, combine) for place in range(line.length)]
+    found = []
+    for place in range(line.length):
+        arriving, streams = coming[place], place not in stores
+        rows = _steps(arriving, leaving[place] if streams else -1, address, words, combine)
+        found.append(rows if streams or leaving[place] < 0 else rows + send(leaving[place], address, words))
+    return found
 
 
 def path(line: Line, source: int, target: int, color: int) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 
@@ -16,31 +17,30 @@ from pilots.wafer.handlers.base import Array
 
 MAX_CYCLES: Final = 1_000_000_000
 OPPOSITE: Final = (2, 3, 0, 1)
+Advance: TypeAlias = Callable[[State], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """cycles: until the last element ended; hops: wavelets over links; visits: how often a router or an element was
-    looked at; memory [height, width, words]; frames [n, 4] and values [n] of a trace: cycle, element, side, color.
+    looked at; memory [height, width, words].
     """
 
     cycles: int
     hops: int
     visits: int
     memory: Array
-    frames: Array
-    values: Array
 
 
-def simulate(image: Image, *, max_cycles: int = MAX_CYCLES, max_frames: int = 0) -> Outcome:
+def simulate(image: Image, *, max_cycles: int = MAX_CYCLES, advance: Advance | None = None) -> Outcome:
     """Run an image to its end; raises Deadlock when nothing moves, RequestError after `max_cycles` or for latencies it cannot run.
 
-    The compiler is loaded here, at the first run, so that nothing else waits for it.
+    advance: the inner loop, if it is not to be the compiled one.
     """
-    from pilots.wafer.cycle.engine import advance  # noqa: PLC0415
+    advance = advance or _compiled()
 
     _check_latencies(image)
-    state = state_of(image, max_cycles, max_frames)
+    state = state_of(image, max_cycles)
     while (reason := advance(state)) == layout.CALLS_FUNCTION:
         _apply(image, state)
     now = int(state.counters[layout.NOW])
@@ -49,15 +49,19 @@ def simulate(image: Image, *, max_cycles: int = MAX_CYCLES, max_frames: int = 0)
     if reason == layout.TOO_LONG:
         sentence = f"Das Programm ist nach {max_cycles} Takten nicht fertig; bitte verkleinern Sie die Aufgabe oder erhöhen Sie die Grenze."
         raise RequestError(f"not finished after {max_cycles} cycles", message_de=sentence)
-    kept = int(state.counters[layout.FRAMES])
     return Outcome(
         cycles=-(-int(state.counters[layout.LAST]) // 1000),
         hops=int(state.counters[layout.HOPS]),
         visits=int(state.counters[layout.VISITS]),
         memory=state.memory.reshape(image.height, image.width, -1),
-        frames=state.frames[:kept],
-        values=state.frame_values[:kept],
     )
+
+
+def _compiled() -> Advance:
+    """Return the inner loop; the compiler is loaded here, at the first run, so that nothing else waits for it."""
+    from pilots.wafer.cycle.engine import advance  # noqa: PLC0415
+
+    return cast("Advance", advance)
 
 
 def _check_latencies(image: Image) -> None:
@@ -81,7 +85,7 @@ def _apply(image: Image, state: State) -> None:
     state.counters[layout.PENDING] = 0
 
 
-def state_of(image: Image, max_cycles: int, max_frames: int) -> State:
+def state_of(image: Image, max_cycles: int) -> State:
     """Return the arrays of an image before its first cycle."""
     elements = image.width * image.height
     way_in, ways_out, holds = (
@@ -121,15 +125,13 @@ def state_of(image: Image, max_cycles: int, max_frames: int) -> State:
         threads=threads,
         busy=np.zeros(starts.size, dtype=np.int64),
         semaphores=np.zeros((elements, layout.SEMAPHORES), dtype=np.int16),
-        router_due=np.zeros(elements, dtype=np.int32),
-        element_due=np.zeros(elements, dtype=np.int32),
+        router_due=np.zeros(elements, dtype=np.int64),
+        element_due=np.zeros(elements, dtype=np.int64),
         router_ring=np.zeros((layout.RING, elements), dtype=np.int32),
         element_ring=np.zeros((layout.RING, elements), dtype=np.int32),
         ring_lengths=np.zeros((2, layout.RING), dtype=np.int64),
         wheel=np.full(layout.WHEEL, -1, dtype=np.int32),
         pending=np.zeros((starts.size if image.functions else 1, 2), dtype=np.int32),
-        frames=np.zeros((max_frames, 4), dtype=np.int32),
-        frame_values=np.zeros(max_frames, dtype=np.float32),
         counters=counters,
     )
     _start(state, image)

@@ -20,15 +20,21 @@ Cancel = Callable[[], None]
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A program and its weights in the form the handlers take: fp32 holding numbers of the program's type.
+    """A program and its weights in the form the handlers take: fp32 holding numbers of their own type.
 
-    caches: names of the KV caches, in the order they are extended; a run needs them beside the inputs.
+    caches: names of the KV caches, in the order they are extended; a run needs them beside the inputs. types: of values
+    whose type is not that of the program.
     """
 
     program: Program
     weights: Mapping[str, Array]
     caches: tuple[str, ...]
     last_use: Mapping[str, int]
+    types: Mapping[str, DType]
+
+    def type_of(self, name: str) -> DType:
+        """Return the floating point type a value is rounded to."""
+        return self.types.get(name, self.program.dtype)
 
 
 def load(program: Program, weights: Weights) -> Loaded:
@@ -43,8 +49,11 @@ def load(program: Program, weights: Weights) -> Loaded:
     if missing:
         raise _missing("Gewichte", missing)
     last_use = {name: call.index for call in program.calls for name in call.inputs}
-    held = {name: np.ascontiguousarray(_held(weights[name], program.dtype)) for name in names}
-    return Loaded(program, held, caches, last_use)
+    types = dict(program.types)
+    held = {
+        name: np.ascontiguousarray(_held(weights[name], types.get(name, program.dtype))) for name in names
+    }
+    return Loaded(program, held, caches, last_use, types)
 
 
 def execute(
@@ -57,7 +66,7 @@ def execute(
 ) -> dict[str, Array]:
     """Run all calls once; return the outputs of the program, and the values named in `keep`, by name.
 
-    Floats come back as fp32 holding numbers of the program's type; `stored` gives their final form. The listener sees
+    Floats come back as fp32 holding numbers of their own type; `stored` gives their final form. The listener sees
     every call with its inputs and its result. check_cancelled is called before every call and may raise. Raises
     RequestError for an input or a cache that is missing or misshapen.
     """
@@ -67,12 +76,12 @@ def execute(
     if missing:
         raise _missing("Eingaben", missing)
     wanted = dict.fromkeys((*program.outputs, *keep))  # in this order the result is handed out
-    values = {name: _held(inputs[name], program.dtype) for name in needed}
+    values = {name: _held(inputs[name], loaded.type_of(name)) for name in needed}
     for call in program.calls:
         if check_cancelled is not None:
             check_cancelled()
         operands = tuple(values[name] if name in values else loaded.weights[name] for name in call.inputs)
-        values[call.output] = _applied(call, operands, program.dtype)
+        values[call.output] = _applied(call, operands, loaded.type_of(call.output))
         if listener is not None:
             listener(call, operands, values[call.output])
         for name in (*call.inputs, call.output):
@@ -88,6 +97,9 @@ def _applied(call: Call, operands: Inputs, dtype: DType) -> Array:
         shapes = ", ".join(str(operand.shape) for operand in operands)
         sentence = f"Die Formen {shapes} passen nicht zur Operation {call.op} (Aufruf {call.index}); bitte die Eingaben prüfen."
         raise RequestError(f"call {call.index} ({call.op}): {error}", message_de=sentence) from error
+    except MemoryError as error:
+        sentence = f"Für die Operation {call.op} (Aufruf {call.index}) reicht der Arbeitsspeicher nicht; bitte verkleinern Sie das Modell."
+        raise RequestError(f"call {call.index} ({call.op}): out of memory", message_de=sentence) from error
 
 
 def stored(values: Array, dtype: DType) -> Array:

@@ -18,8 +18,8 @@ from pilots.wafer.errors import RequestError
 from pilots.wafer.functional import checkpoint as states
 from pilots.wafer.functional.counting import MultiplyAdds
 from pilots.wafer.functional.interpreter import Cancel, Loaded, execute, load, stored
-from pilots.wafer.handlers.base import Array
-from pilots.wafer.program import PRODUCTS, Kernel, Program
+from pilots.wafer.handlers.base import Array, Inputs
+from pilots.wafer.program import PRODUCTS, Call, Kernel, Program
 from qms.core import canonical
 
 STEP_MULTIPLY_ADDS: Final = 100_000_000  # about a quarter of a second of NumPy work between two checkpoints
@@ -59,8 +59,9 @@ def run(
 
     inputs: an array [samples, ...] for the only input of a program whose samples do not influence each other; or all
     inputs by name, computed in one piece and without interim states. checkpoint: a state given to `on_checkpoint`
-    earlier; raises CheckpointError if it belongs to another run. check_cancelled is called before every step and may
-    raise; nothing is lost but the step. Raises UnsupportedOps, RequestError.
+    earlier; raises CheckpointError if it belongs to another run. check_cancelled is called before every step, or call in
+    one piece, and may raise; on_progress gets samples, or calls in one piece, done and all. Raises UnsupportedOps,
+    RequestError.
     """
     loaded = load(program, weights)
     if isinstance(inputs, Mapping):
@@ -77,7 +78,8 @@ def run(
         counter = MultiplyAdds()
         part = inputs[done : done + size]
         values = execute(loaded, {program.inputs[0]: part}, listener=counter)
-        outputs = _joined(outputs, stored(values[program.outputs[0]], program.dtype), total)
+        name = program.outputs[0]
+        outputs = _joined(outputs, stored(values[name], loaded.type_of(name)), total)
         done, multiply_adds = done + len(part), multiply_adds + counter.total
         if on_checkpoint is not None:
             content = {
@@ -112,12 +114,15 @@ def step_samples(program: Program) -> int:
 def _in_one_piece(
     loaded: Loaded, inputs: Mapping[str, Array], on_progress: Progress | None, check_cancelled: Cancel | None
 ) -> FunctionalResult:
-    counter = MultiplyAdds()
-    results = execute(loaded, inputs, listener=counter, check_cancelled=check_cancelled)
-    if on_progress is not None:
-        on_progress(1, 1)
-    dtype = loaded.program.dtype
-    values = {name: stored(results[name], dtype) for name in loaded.program.outputs}
+    counter, total = MultiplyAdds(), len(loaded.program.calls)
+
+    def listen(call: Call, operands: Inputs, output: Array) -> None:
+        counter(call, operands, output)
+        if on_progress is not None:
+            on_progress(call.index + 1, total)
+
+    results = execute(loaded, inputs, listener=listen, check_cancelled=check_cancelled)
+    values = {name: stored(results[name], loaded.type_of(name)) for name in results}
     return _result(loaded.program, values, counter.total)
 
 

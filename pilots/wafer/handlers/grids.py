@@ -21,7 +21,7 @@ def _conv2d(call: Call, inputs: Inputs) -> Array:
     picture, kernel = wide(inputs[0]), wide(inputs[1])
     border = number(call, "padding")
     padded = np.pad(picture, ((0, 0), (0, 0), (border, border), (border, border)))
-    windows = _windows(padded, kernel.shape[2:], number(call, "stride")).transpose(0, 2, 3, 1, 4, 5)
+    windows = windows_of(padded, kernel.shape[2:], number(call, "stride")).transpose(0, 2, 3, 1, 4, 5)
     weights = np.ascontiguousarray(kernel.reshape(len(kernel), -1).T)
     result = np.zeros((*windows.shape[:3], len(kernel)), dtype=np.float32)
     high = max(1, MAX_WINDOWS // windows[0, 0].size)
@@ -53,13 +53,13 @@ def _avg_pool2d(call: Call, inputs: Inputs) -> Array:
 def _cells(call: Call, inputs: Inputs) -> Iterator[Float]:
     """Yield the cells of all windows at one place, row by row."""
     size = number(call, "size")
-    windows = _windows(wide(inputs[0]), (size, size), number(call, "stride"))
+    windows = windows_of(wide(inputs[0]), (size, size), number(call, "stride"))
     for row in range(size):
         for column in range(size):
             yield windows[..., row, column]
 
 
-def _windows(picture: Float, size: tuple[int, ...], stride: int) -> Float:
+def windows_of(picture: Float, size: tuple[int, ...], stride: int) -> Float:
     """Return a view [b, c, rows, columns, *size]."""
     every = np.lib.stride_tricks.sliding_window_view(picture, size, axis=(2, 3))
     return every[:, :, ::stride, ::stride]

@@ -1,4 +1,4 @@
-"""Operations that reduce the last axis: its elements are cut into tiles of the call, summed inside, then tile by tile."""
+"""Operations that reduce the last axis: its elements are cut into tiles of the call, summed inside, then where they meet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from pilots.wafer.handlers.base import Array, Handler, Inputs, decimal, indices, wide
 from pilots.wafer.numerics import Float, rsqrt, square
-from pilots.wafer.numerics_sums import chained_sum, largest, log_softmax, mean, smallest, softmax
+from pilots.wafer.numerics_sums import meeting_sum, largest, log_softmax, mean, smallest, softmax
 from pilots.wafer.program import Call
 
 Reduction = Callable[[Float, int], Float]
@@ -52,7 +52,7 @@ def _cross_entropy(call: Call, inputs: Inputs) -> Array:
 
 
 REDUCE: Final[dict[str, Handler]] = {
-    "reduce_sum": _reduce(lambda x, tile: chained_sum(x, tile)[..., None]),
+    "reduce_sum": _reduce(lambda x, tile: meeting_sum(x, tile)[..., None]),
     "reduce_mean": _reduce(mean),
     "reduce_max": _reduce(lambda x, _tile: largest(x)),
     "reduce_min": _reduce(lambda x, _tile: smallest(x)),

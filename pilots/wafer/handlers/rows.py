@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from pilots.wafer.handlers.base import Array, Handler, Inputs, indices, number, wide
-from pilots.wafer.numerics import Double, cos, exp, sin
-from pilots.wafer.numerics_sums import chained_sum, largest
+from pilots.wafer.numerics import Double, Float, cos, exp, sin
+from pilots.wafer.numerics_sums import largest, meeting_sum
 from pilots.wafer.program import Call
 
 DIGITS: Final = 30  # more than any fp64 number needs
@@ -21,20 +21,29 @@ def _rope(call: Call, inputs: Inputs) -> Array:
 
     The angles form a table that is made in double precision outside the elements; sine and cosine are fp32.
     """
-    x, positions = wide(inputs[0]), inputs[1]
-    heads, head_dim = number(call, "heads"), number(call, "head_dim")
-    turning = number(call, "rotary_dim", head_dim)
-    angle = np.multiply(positions.astype(np.float64)[:, None], frequencies(number(call, "theta"), turning))
-    sine, cosine = sin(angle)[:, None, :], cos(angle)[:, None, :]
-    result = x.reshape(len(x), heads, head_dim).copy()
-    if number(call, "interleaved", 0):
-        first, second = slice(0, turning, 2), slice(1, turning, 2)
-    else:
-        first, second = slice(0, turning // 2), slice(turning // 2, turning)
+    x = wide(inputs[0])
+    sine, cosine = (table[:, None, :] for table in turns(call, inputs[1]))
+    first, second = pairs(call)
+    result = x.reshape(len(x), number(call, "heads"), number(call, "head_dim")).copy()
     left, right = result[..., first].copy(), result[..., second].copy()
     result[..., first] = np.subtract(np.multiply(left, cosine), np.multiply(right, sine))
     result[..., second] = np.add(np.multiply(right, cosine), np.multiply(left, sine))
     return result.reshape(x.shape)
+
+
+def pairs(call: Call) -> tuple[slice, slice]:
+    """Return which features of a head are the first and which the second of a pair."""
+    turning = number(call, "rotary_dim", number(call, "head_dim"))
+    if number(call, "interleaved", 0):
+        return slice(0, turning, 2), slice(1, turning, 2)
+    return slice(0, turning // 2), slice(turning // 2, turning)
+
+
+def turns(call: Call, positions: Array) -> tuple[Float, Float]:
+    """Return sine and cosine [rows, pairs] of the angles of a call."""
+    turning = number(call, "rotary_dim", number(call, "head_dim"))
+    angle = np.multiply(positions.astype(np.float64)[:, None], frequencies(number(call, "theta"), turning))
+    return sin(angle), cos(angle)
 
 
 @lru_cache(maxsize=64)
@@ -52,7 +61,7 @@ def _top_k_gate(call: Call, inputs: Inputs) -> Array:
     np.put_along_axis(chosen, order[:, : number(call, "k")], True, axis=1)
     kept = np.where(chosen, logits, np.float32(-np.inf))
     powers = np.where(chosen, exp(np.subtract(kept, largest(kept))), np.float32(0))
-    shares = np.divide(powers, chained_sum(powers, call.tile[1])[:, None])
+    shares = np.divide(powers, meeting_sum(powers, call.tile[1])[:, None])
     return np.where(chosen, shares, np.float32(0))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from pilots.wafer.validation import details, families
+from pilots.wafer.validation import counted, details, families
 from pilots.wafer.validation.assessment import LEFT_OUT, Assessment, Result, Split
 from pilots.wafer.validation.families import DECLARED, Kind
 from pilots.wafer.validation.intervals import Coverage, by_family, coverage
@@ -17,7 +17,9 @@ from pilots.wafer.workloads import Family
 PLOT_NAME: Final = "wafer.svg"
 
 
-def report(found: Assessment, record: Mapping[str, Any], prior: Mapping[str, str]) -> str:
+def report(
+    found: Assessment, record: Mapping[str, Any], prior: Mapping[str, str], cycles: counted.Counted
+) -> str:
     """Return the report as Markdown. record: the calibration in use; prior: constants before the fit."""
     parts = (
         ["# Validierung des Wafer-Emulators", "", *_headline(found)],
@@ -26,6 +28,8 @@ def report(found: Assessment, record: Mapping[str, Any], prior: Mapping[str, str
         _naive(found),
         _intervals(found),
         _verdicts(found),
+        counted.interpreters(cycles),
+        counted.vendor_simulator(found, cycles),
         details.listed(found),
         details.assumptions(found),
         details.constants(record, prior),

@@ -6,7 +6,7 @@ from qms.gates.facts import Facts, ObjectClassFacts
 from qms.gates.outcome import Outcome, criterion, decide, missing, not_met
 from qms.gates.policy import Policy
 from qms.workloads import plans
-from qms.workloads.choices import LeavesEnvironment, ObjectClass
+from qms.workloads.choices import LeavesEnvironment, Level, ObjectClass
 from qms.workloads.inheritance import inheritance_problems
 
 _VIEWED = (ObjectClass.LOGS_TELEMETRY, ObjectClass.CHECKPOINTS)
@@ -53,10 +53,20 @@ def inheritance(facts: Facts, policy: Policy) -> Outcome:
         return missing(
             threshold, "Die Vererbung lässt sich erst prüfen, wenn alle Objektklassen eingestuft sind."
         )
-    problems = inheritance_problems(values, facts.classification.log_content)
-    bad = problems[0].message_de if problems else ""
+    problems = [item.message_de for item in inheritance_problems(values, facts.classification.log_content)]
+    problems += _file_problem(facts.workload.model_file_level, values[ObjectClass.MODEL_WEIGHTS].level)
+    bad = problems[0] if problems else ""
     value = "eingehalten" if not problems else f"{len(problems)} Verstöße"
     return decide(not problems, value, threshold, "Die Einstufungen folgen den Vererbungsregeln.", bad)
+
+
+def _file_problem(stated: Level | None, classified: Level) -> list[str]:
+    """Return the sentence where the file of the model carries another level than the class it belongs to."""
+    if stated is None or stated is classified:
+        return []
+    return [
+        f"Die Aufzeichnung des Modells ist als {stated.value} angegeben, die Modellgewichte als {classified.value}."
+    ]
 
 
 @criterion("G1-3")

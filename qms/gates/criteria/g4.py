@@ -8,12 +8,23 @@ from typing import Final
 from qms.core.values import Better, Metric
 from qms.gates.evidence_facts import EquivalenceFacts, OutputFacts
 from qms.gates.facts import Facts
-from qms.gates.outcome import Outcome, criterion, decide, german, mebibytes, met, missing, not_met
+from qms.gates.outcome import (
+    Outcome,
+    criterion,
+    decide,
+    german,
+    mebibytes,
+    met,
+    missing,
+    not_applicable,
+    not_met,
+)
 from qms.gates.policy import Policy
 from qms.workloads.choices import Comparator
 from qms.workloads.rules import QualityTargetValues, quality_target_gaps
 
 _NO_TARGET = "Es gibt noch keinen Ziellauf (EV-04)."
+_WHOLE: Final = frozenset({"int8", "int16", "int32", "int64", "uint8", "bool"})
 _16_BIT: Final = frozenset({"fp16", "float16", "f16", "bf16", "bfloat16"})
 _32_BIT: Final = frozenset({"fp32", "float32", "f32"})
 _MODES: Final = {"RESIDENT": "Gewichte auf dem Wafer", "WEIGHT_STREAMING": "Gewichte im Strom"}
@@ -95,6 +106,27 @@ def order_of_events(facts: Facts, policy: Policy) -> Outcome:
     return decide(fitting, value, threshold, good, bad)
 
 
+@criterion("G4-6")
+def porting_effort(facts: Facts, policy: Policy) -> Outcome:
+    """Person days of every category are stated, a zero with its reason, and partitioning is answered."""
+    threshold = "Personentage je Kategorie, null nur mit Begründung, Partitionierung beantwortet"
+    if facts.porting is None:
+        return missing(threshold, "Der Portierungsbericht (EV-05) fehlt; er entsteht mit dem Ziellauf.")
+    if not facts.porting.framework:
+        return not_applicable("das Modell nur aus Schichtbreiten besteht und nichts portiert wurde")
+    open_ones = [row.category for row in facts.porting.effort if row.days is None]
+    if open_ones or not facts.porting.effort:
+        return missing(threshold, "Der Portierungsaufwand ist noch nicht eingetragen (G4-6).")
+    if facts.porting.partitioning_required is None:
+        return missing(threshold, "Ob das Modell aufgeteilt werden muss, ist nicht beantwortet (G4-6).")
+    total = sum((row.days for row in facts.porting.effort if row.days is not None), Decimal(0))
+    value = f"{german(total)} Personentage"
+    bare = [row.category for row in facts.porting.effort if row.days == 0 and not row.reason.strip()]
+    good = "Der Portierungsaufwand ist je Kategorie angegeben."
+    bad = f"Null Personentage brauchen eine Begründung (G4-6): {', '.join(bare)}."
+    return decide(not bare, value, threshold, good, bad)
+
+
 @criterion("G4-7")
 def platform_tuple(facts: Facts, policy: Policy) -> Outcome:
     """Hardware, system, framework and operating model of the target are named."""
@@ -159,6 +191,8 @@ def _output_problem(output: OutputFacts, policy: Policy, threshold: str) -> Outc
         rtol = policy.number("POL-06", "fp32_rtol")
     elif dtype in _16_BIT:
         rtol = policy.number("POL-06", "bit16_rtol")
+    elif dtype in _WHOLE:
+        rtol = Decimal(0)
     else:
         return missing(
             threshold, f"Für den Datentyp {output.dtype} der Ausgabe {output.name} gibt es keine Toleranz."

@@ -58,6 +58,9 @@ class Migration(migrations.Migration):
                 ('criticality', models.CharField(blank=True, max_length=30)),
                 ('mode', models.CharField(blank=True, max_length=20)),
                 ('model_text', models.CharField(blank=True, max_length=400)),
+                ('model_file_sha256', models.CharField(blank=True, max_length=64)),
+                ('model_file_name', models.CharField(blank=True, max_length=200)),
+                ('model_file_level', models.CharField(blank=True, max_length=2)),
                 ('model_digest', models.CharField(blank=True, max_length=64)),
                 ('model_facts', models.JSONField(default=dict)),
                 ('ai_act_role', models.CharField(blank=True, max_length=40)),
@@ -223,6 +226,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='workload',
             constraint=models.CheckConstraint(condition=models.Q(('deputy__isnull', True), ('owner__isnull', True), models.Q(('deputy', models.F('owner')), _negated=True), _connector='OR'), name='workload_deputy_is_not_owner'),
+        ),
+        migrations.AddConstraint(
+            model_name='workload',
+            constraint=models.CheckConstraint(condition=models.Q(('model_text', ''), ('model_file_sha256', ''), _connector='OR'), name='workload_model_is_a_text_or_a_file'),
         ),
         migrations.AddConstraint(
             model_name='qualitytarget',

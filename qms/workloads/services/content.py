@@ -11,7 +11,7 @@ from qms.audit.actors import Actor
 from qms.audit.events import AuditKind
 from qms.audit.services import record
 from qms.core import canonical, clock
-from qms.core.errors import WrongState
+from qms.core.errors import CriterionNotMet, WrongState
 from qms.roles import guards
 from qms.roles.models import Person, User
 from qms.workloads import providers, selectors
@@ -90,6 +90,16 @@ def store(workload: Workload, *, actor: User, as_actor: Actor, reason: str = "")
     )
     workload.refresh_from_db()
     providers.content_changed(workload, actor)
+
+
+def store_changed(workload: Workload, *, actor: User, as_actor: Actor) -> None:
+    """Store the content as `store` does, and refuse an act that changed nothing. Raises CriterionNotMet."""
+    before = workload.content_sha256
+    store(workload, actor=actor, as_actor=as_actor)
+    if workload.content_sha256 == before:
+        raise CriterionNotMet(
+            _("Es wurde nichts geändert."), id="P01", code="AENDERUNG_VERWEIGERT", next_step=""
+        )
 
 
 def grant_person(person: Person, workload: Workload) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.contrib.auth.models import Group
@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from qms.audit.events import AuditKind
 from qms.audit.services import audited, record
 from qms.core import clock
-from qms.core.errors import CriterionNotMet, SodViolation, WrongState
+from qms.core.errors import SodViolation, WrongState
 from qms.roles import guards
 from qms.roles.models import Person, User
 from qms.roles.permissions import Permission
@@ -34,6 +34,9 @@ GROUP_CODENAMES: dict[Role, tuple[guards.Codename, ...]] = {
 }
 
 
+NO_FILE: Final = dict.fromkeys(("model_file_sha256", "model_file_name", "model_file_level"), "")
+
+
 @dataclass(frozen=True)
 class WorkloadData:
     """The eight fields of the first screen; `deputy` is a person or None."""
@@ -48,11 +51,16 @@ class WorkloadData:
     ai_act_risk_class: str
     ai_act_role: str = "BETREIBER"
 
-    def values(self) -> dict[str, Any]:
-        """Return the model fields, with digest and facts read from the model text."""
+    def values(self, *, keep_file: bool = False) -> dict[str, Any]:
+        """Return the model fields, with digest and facts read from the model text, which replaces a file.
+
+        keep_file: the model is a file; without a text it stays as it is.
+        """
         values = dict(self.__dict__)
+        if keep_file and not self.model_text:
+            return values
         facts = providers.read_model(self.model_text) if self.model_text else providers.ModelFacts("", {})
-        return values | {"model_digest": facts.digest, "model_facts": facts.facts}
+        return values | {"model_digest": facts.digest, "model_facts": facts.facts} | NO_FILE
 
 
 @audited
@@ -88,12 +96,12 @@ def update_workload(*, actor: User, workload_id: UUID, data: WorkloadData, expec
     if workload.criteria_frozen_at and data.model_text != workload.model_text:
         content.check_not_frozen(workload)
     _check_deputy(data.deputy, workload.owner)
-    for name, value in data.values().items():
+    for name, value in data.values(keep_file=bool(workload.model_file_sha256)).items():
         setattr(workload, name, value)
     workload.save()
     if data.deputy:
         content.grant_person(data.deputy, workload)
-    _recorded_store(workload, actor, role)
+    content.store_changed(workload, actor=actor, as_actor=actor.audit_actor(role))
     return workload
 
 
@@ -106,7 +114,7 @@ def name_owner(*, actor: User, workload_id: UUID, owner: Person) -> Workload:
     workload.owner, workload.owner_accepted_at = owner, None
     workload.save(update_fields=["owner", "owner_accepted_at"])
     content.grant_person(owner, workload)
-    _recorded_store(workload, actor, role)
+    content.store_changed(workload, actor=actor, as_actor=actor.audit_actor(role))
     return workload
 
 
@@ -138,15 +146,6 @@ def _take_ownership(workload: Workload, actor: User) -> None:
         subject=workload,
         facts={"owner": actor.person.pid},
     )
-
-
-def _recorded_store(workload: Workload, actor: User, role: Role) -> None:
-    before = workload.content_sha256
-    content.store(workload, actor=actor, as_actor=actor.audit_actor(role))
-    if workload.content_sha256 == before:
-        raise CriterionNotMet(
-            _("Es wurde nichts geändert."), id="P01", code="AENDERUNG_VERWEIGERT", next_step=""
-        )
 
 
 def _check_deputy(deputy: Person | None, owner: Person | None) -> None:

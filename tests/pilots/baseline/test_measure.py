@@ -15,9 +15,13 @@ from pilots.baseline.environment import environment, environment_digest, one_bla
 from pilots.baseline.facts import ev02
 from pilots.baseline.measure import MeasureError, measure
 from pilots.graph.builder import GraphBuilder
-from pilots.graph.ir import DType
-from pilots.graph.mlp import mlp_from_text
+from pilots.graph.errors import GraphError
+from pilots.graph.evaluate import evaluate
+from pilots.graph.ir import DType, rounded
+from pilots.graph.mlp import input_samples, mlp_from_text
 from qms.core import canonical
+from tests.pilots.graph.captures import CAPTURES
+from tests.pilots.graph.samples import SAMPLES, numbers, single
 
 
 def clock(*steps: int) -> Callable[[], int]:
@@ -28,7 +32,9 @@ def clock(*steps: int) -> Callable[[], int]:
 
 def run(text: str = "4-6-2", **options: Any) -> Any:
     graph, weights = mlp_from_text(text)
-    defaults: dict[str, Any] = {"inputs_seed": 7, "batch": 8, "clock_ns": clock(1_000_000)}
+    batch = options.get("batch", 8)
+    inputs = {"x": input_samples(graph, inputs_seed=7, batch=batch)}
+    defaults: dict[str, Any] = {"inputs": inputs, "batch": batch, "clock_ns": clock(1_000_000)}
     return measure(graph, weights, **(defaults | options))
 
 
@@ -55,7 +61,7 @@ def test_equal_requests_have_no_spread() -> None:
 
 def test_drift_of_the_machine_does_not_read_as_spread_of_the_repetitions() -> None:
     """Requests that get slower and slower: one after the other the last repetition would be nearly twice as slow."""
-    result = run(clock_ns=clock(*range(1_000_000, 2_000_000, 1_000)))
+    result = run(clock_ns=clock(*range(1_000_000, 2_000_000 + 1_000 * command.WARM_UP, 1_000)))
     assert len({len(row) for row in result.durations_ns}) == 1
     assert result.throughput_cv < 0.02
 
@@ -86,10 +92,11 @@ def test_variation_is_the_sample_deviation_over_the_mean() -> None:
 def test_outputs_are_those_of_plain_numpy() -> None:
     graph, weights = mlp_from_text("4-6-2")
     result = run()
-    x = command.input_samples(graph, inputs_seed=7, batch=8)
+    x = input_samples(graph, inputs_seed=7, batch=8)
     expected = np.maximum(x @ weights["w0"] + weights["b0"], 0) @ weights["w1"] + weights["b1"]
-    assert np.allclose(result.outputs, expected, rtol=1e-6)
-    assert result.outputs.dtype == np.float32
+    (outputs,) = result.outputs.values()
+    assert np.allclose(outputs, expected, rtol=1e-6)
+    assert outputs.dtype == np.float32
 
 
 def test_measurement_resumed_after_every_section_is_the_same() -> None:
@@ -103,7 +110,8 @@ def test_measurement_resumed_after_every_section_is_the_same() -> None:
             on_progress=lambda count, total, seen=seen: seen.append(count),
         )
         assert resumed.raw_sha256 == whole.raw_sha256
-        assert seen == list(range(done + 1, 6))
+        assert (min(seen), max(seen)) == (done * 200, 1000)
+        assert seen == sorted(seen)
 
 
 @pytest.mark.parametrize(
@@ -127,19 +135,44 @@ def test_checkpoint_is_refused_when_changed(change: dict[str, Any]) -> None:
         run(checkpoint=states[0], batch=9)
 
 
-def test_cancel_is_asked_before_every_section() -> None:
-    class Cancelled(Exception):
-        pass
+class Cancelled(Exception):
+    pass
 
-    asked: list[int] = []
+
+@pytest.mark.parametrize("times", [1, command.WARM_UP - 1, command.WARM_UP])
+def test_cancel_is_asked_while_warming_up_and_before_every_twenty_requests(times: int) -> None:
+    states: list[dict[str, Any]] = []
+    left = itertools.count(times, -1)
 
     def cancel() -> None:
-        asked.append(1)
-        if len(asked) == 3:
+        if next(left) == 1:
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        run(check_cancelled=cancel)
+        run(check_cancelled=cancel, on_checkpoint=states.append)
+    assert states == []
+
+
+@pytest.mark.parametrize(("nanoseconds", "refused"), [(14_400_000_000, False), (14_400_000_001, True)])
+def test_a_measurement_of_more_than_four_hours_is_refused_before_it_begins(
+    nanoseconds: int, refused: bool
+) -> None:
+    states: list[dict[str, Any]] = []
+    if refused:
+        with pytest.raises(MeasureError) as caught:
+            run(clock_ns=clock(nanoseconds), on_checkpoint=states.append)
+        assert "1000 Anfragen würden etwa 4 Stunden dauern" in caught.value.message_de
+        assert states == []
+    else:
+        assert run(clock_ns=clock(nanoseconds)).iterations == 200
+
+
+def test_warming_up_ends_after_a_minute() -> None:
+    asked = itertools.count()
+    steps = clock(20_000_000_000)
+    with pytest.raises(MeasureError):
+        run(clock_ns=lambda: (next(asked), steps())[1])
+    assert next(asked) == 2 * 5
 
 
 @pytest.mark.parametrize("change", [{"batch": 0}, {"repetitions": 0}, {"iterations": 100_001}])
@@ -149,29 +182,57 @@ def test_counts_outside_the_limits_are_refused(change: dict[str, int]) -> None:
 
 
 def test_not_finite_outputs_count_as_failed_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numpy_run, "forward", lambda graph, weights, inputs: np.full((8, 2), np.nan))
+    found = {"y": np.ones((8, 2)), "z": np.full((8, 2), np.nan)}
+    monkeypatch.setattr(numpy_run, "forward", lambda prepared, inputs: found)
     result = run(repetitions=1, iterations=10)
     assert result.failed_requests == 10
     assert metrics(result)["error_rate", None].value == 1
 
 
-def test_every_op_runs_in_plain_numpy() -> None:
+@pytest.mark.parametrize("op", sorted(SAMPLES))
+def test_every_op_runs_in_plain_numpy_as_the_reference_says(op: str) -> None:
+    inputs, attrs = SAMPLES[op]
+    graph = single(op, inputs, attrs)
+    values = numbers(graph, 1)
+    weights = {item.name: values[item.name] for item in graph.constants}
+    given = {name: values[name] for name, _tensor in graph.inputs}
+    found = numpy_run.forward(numpy_run.prepare(graph, weights), given)
+    types = graph.tensors()
+    for name, expected in evaluate(graph, values).items():
+        assert found[name].dtype == types[name].dtype.little_endian
+        assert found[name] == pytest.approx(rounded(expected, types[name].dtype), rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_captures_run_in_plain_numpy_as_their_framework_did(name: str) -> None:
+    made = CAPTURES[name]()
+    assert made.example is not None
+    found = numpy_run.forward(numpy_run.prepare(made.graph, made.weights), made.example.inputs)
+    for output, expected in made.example.outputs.items():
+        assert found[output] == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+def test_an_index_outside_its_table_is_refused() -> None:
+    made = CAPTURES["decoder"]()
+    ids = np.full(8, 11, dtype=np.int32)
+    with pytest.raises(GraphError, match="INDEX"):
+        numpy_run.forward(numpy_run.prepare(made.graph, made.weights), {"ids": ids})
+
+
+@pytest.mark.parametrize(("dtype", "step"), [("float16", 2.0**-10), ("bfloat16", 2.0**-7)])
+def test_sixteen_bits_are_rounded_after_every_operation_but_products(dtype: str, step: float) -> None:
+    kind = DType(dtype)
     builder = GraphBuilder()
-    x = builder.input("x", (None, 3), DType.FLOAT32)
-    c = builder.constant("c", np.array([[1, 2], [3, 4], [5, 6]], dtype=np.float32))
-    t = builder.op("transpose", builder.op("transpose", c))
-    y = builder.op("softmax", builder.op("gelu", builder.op("matmul", x, t)))
-    z = builder.op("mul", builder.op("sub", y, y), builder.op("add", y, y))
-    row = builder.op("add", builder.op("reduce_sum", y), builder.op("reduce_max", z))
-    graph, weights = builder.build(row)
-    outputs = numpy_run.forward(graph, numpy_run.prepared(weights), np.ones((4, 3), dtype=np.float32))
-    assert outputs == pytest.approx(np.ones((4, 1)))
-
-
-def test_half_precision_is_rounded_after_every_operation() -> None:
-    graph, weights = mlp_from_text("8-8-2", dtype="float16")
-    x = command.input_samples(graph, inputs_seed=1, batch=3)
-    assert numpy_run.forward(graph, numpy_run.prepared(weights), x).dtype == np.float16
+    x = builder.input("x", (None, 1), kind)
+    one = builder.constant("one", rounded(np.ones((1, 1)), kind), kind)
+    small = builder.constant("small", rounded(np.full((1,), step / 4), kind), kind)
+    product = builder.op("matmul", builder.op("add", builder.op("add", x, small), small), one)
+    twice = builder.op("add", builder.op("matmul", builder.op("sub", x, x), one), small)
+    graph, weights = builder.build(product, twice)
+    found = numpy_run.forward(numpy_run.prepare(graph, weights), {"x": rounded(np.ones((2, 1)), kind)})
+    assert found[product].tolist() == [[1.0], [1.0]]  # each quarter of a step is rounded away
+    assert found[twice].tolist() == [[step / 4], [step / 4]]
+    assert {array.dtype for array in found.values()} == {kind.little_endian}
 
 
 def test_environment_is_canonical_and_names_what_decides_the_speed() -> None:

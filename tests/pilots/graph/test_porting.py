@@ -81,6 +81,25 @@ def test_evidence_file_is_canonical_and_leaves_effort_to_people():
     assert porting_report(Trail(), None).to_json()["unsupported_ratio"] == "0"
 
 
+def test_effort_is_asked_for_in_the_categories_of_s086():
+    assert list(EFFORT_CATEGORIES) == [
+        "MODELLCODE",
+        "DATENPIPELINE",
+        "PLATTFORMBETRIEB",
+        "SICHERHEIT_DATENSCHUTZ",
+        "TESTS",
+    ]
+    assert all(label[0].isupper() for label in EFFORT_CATEGORIES.values())
+
+
+@pytest.mark.parametrize(
+    ("framework", "label"), [("jax", "eigene Brücke (Emulator)"), ("pytorch", ""), ("onnx", ""), ("", "")]
+)
+def test_bridge_of_our_own_is_called_so(framework, label):
+    """S024: the vendor documents no front end for JAX."""
+    assert porting_report(Trail(framework, "1", ()), GRAPH).to_json()["provenance"] == label
+
+
 def test_texts_of_the_trail_are_short_and_plain():
     assert plain("a\nb\x00ä") == "a?b??"
     assert len(plain("a" * 1000)) == MAX_TEXT

@@ -12,8 +12,11 @@ from pilots.wafer import __main__ as main
 from pilots.wafer import reference
 from pilots.wafer.cli import validate
 from pilots.wafer.costs.constants import record
+from pilots.wafer.cycle import agreement
+from pilots.wafer.cycle.agreement import check
 from pilots.wafer.reference import load
 from pilots.wafer.validation.assessment import assess, lines_of
+from pilots.wafer.validation.counted import FILE, Counted, program_of, simulated
 from pilots.wafer.validation.model import EMULATOR
 from pilots.wafer.validation.report import PLOT_NAME, plot, report
 from pilots.wafer.validation.rows import fitted, rows_of
@@ -28,6 +31,7 @@ def small(monkeypatch):
     monkeypatch.setattr(validate, "assess", lambda given, own, _: assess(given, own, RECORD, SMALL))
     own = reference_of(*(summa(f"s{tile}", tile, 64) for tile in (32, 64, 128)))
     monkeypatch.setattr(reference, "published", lambda: own)
+    monkeypatch.setattr(agreement, "CASES", agreement.CASES[:2])
 
 
 @pytest.mark.usefixtures("small")
@@ -51,6 +55,8 @@ def test_write_makes_report_and_plot(tmp_path, capsys):
     assert main.main(["validate", "--write", str(tmp_path / "new")]) == 0
     assert (tmp_path / "new" / "wafer.md").read_text(encoding="utf-8").startswith("# Validierung")
     assert (tmp_path / "new" / PLOT_NAME).read_text(encoding="utf-8").startswith("<svg")
+    kept = json.loads((tmp_path / "new" / FILE).read_text(encoding="utf-8"))
+    assert [row.counted for row in Counted.from_json(kept).agreement] == [7, 28]
 
 
 @pytest.mark.usefixtures("small")
@@ -159,8 +165,19 @@ def test_checked_in_report_is_what_the_command_writes(fresh):
     from pilots.wafer.costs.constants import PRIOR
 
     folder = ROOT / validate.FOLDER
-    assert (folder / "wafer.md").read_text(encoding="utf-8") == report(fresh, record(), PRIOR.to_json())
+    cycles = Counted.from_json(json.loads((folder / FILE).read_text(encoding="utf-8")))
+    assert (folder / "wafer.md").read_text(encoding="utf-8") == report(
+        fresh, record(), PRIOR.to_json(), cycles
+    )
     assert (folder / PLOT_NAME).read_text(encoding="utf-8") == plot(fresh)
+
+
+def test_what_our_interpreter_counts_for_entries_of_the_vendors_simulator_is_kept(fresh):
+    kept = json.loads((ROOT / validate.FOLDER / FILE).read_text(encoding="utf-8"))["simulator"]
+    programs = {line.row.entry.id: program_of(line) for line in simulated(fresh)}
+    assert kept == {name: check(case).counted for name, case in programs.items() if case}
+    assert set(kept) == {"fabrica.GEMV", "fabrica.GEMM-Collectives-2D"}
+    assert len(programs) > len(kept)  # inside one element no wavelet moves
 
 
 def test_all_predictions_are_finite_and_ordered(fresh):

@@ -16,7 +16,8 @@ from pilots.wafer.numerics_products import (
     rotated_product,
     two_level_product,
 )
-from pilots.wafer.numerics_sums import chained_sum, two_level_group
+from pilots.wafer.meeting import group_size, middle_of, root_of, spans_of
+from pilots.wafer.numerics_sums import chained_sum, meeting_sum
 from pilots.wafer.program import Kernel
 from tests.pilots.wafer.hand_built import call, numbers
 
@@ -157,16 +158,34 @@ def test_whole_numbers_are_never_rounded() -> None:
 # ---- sums --------------------------------------------------------------------------------------
 
 
-def scalar_chained_sum(values: Any, tile: int) -> Any:
+def scalar_tile_sums(values: Any, tile: int) -> list[Any]:
     parts = []
     for start in range(0, len(values), tile):
         part = F(0)
         for value in values[start : start + tile]:
             part = F(part + value)
         parts.append(part)
-    total = parts[0]
-    for part in parts[1:]:
-        total = F(total + part)
+    return parts
+
+
+def scalar_chained_sum(values: Any, tile: int) -> Any:
+    return scalar_chain(scalar_tile_sums(values, tile))
+
+
+def scalar_meeting_sum(values: Any, tile: int) -> Any:
+    return scalar_meeting(scalar_tile_sums(values, tile))
+
+
+def scalar_meeting(parts: list[Any]) -> Any:
+    """Groups first, then over their middles: each time the middle, plus what comes from behind, plus from before."""
+    return scalar_both_ends([scalar_both_ends(parts[first:until]) for first, until in spans_of(len(parts))])
+
+
+def scalar_both_ends(parts: list[Any]) -> Any:
+    middle = middle_of(0, len(parts))
+    total = parts[middle]
+    for side in (parts[:middle:-1], parts[:middle]):
+        total = F(total + scalar_chain(side)) if side else total
     return total
 
 
@@ -188,9 +207,24 @@ def test_order_of_a_sum_is_honoured() -> None:
     assert chained_sum(f32(1e8, -1e8, 1, 1)[None], 2)[0] == 2
 
 
-@pytest.mark.parametrize(("tiles", "group"), [(1, 1), (2, 2), (4, 2), (5, 3), (9, 3), (10, 4), (994, 32)])
-def test_group_is_the_root_rounded_up(tiles: int, group: int) -> None:
-    assert two_level_group(tiles) == group
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 7, 8, 16, 97, 512, 994])
+def test_groups_cover_a_line_and_meet_in_its_middle(length: int) -> None:
+    spans = spans_of(length)
+    assert [place for span in spans for place in range(*span)] == list(range(length))
+    assert {until - first for first, until in spans[:-1]} <= {group_size(length)}
+    if length:
+        assert abs(root_of(length) - length / 2) <= group_size(length)
+
+
+def test_size_of_a_group_is_the_one_with_the_shortest_chains() -> None:
+    assert [group_size(length) for length in (1, 5, 8, 16, 64, 420, 512, 994)] == [1, 1, 3, 6, 5, 20, 19, 27]
+
+
+@pytest.mark.parametrize("width", [1, 2, 7, 64, 97])
+@pytest.mark.parametrize("tile", [1, 3, 8, 97, 1000])
+def test_meeting_sum_equals_the_scalar_loop(width: int, tile: int) -> None:
+    values = numbers("meet", 3, width, scale=100.0)
+    assert meeting_sum(values, tile).tolist() == [scalar_meeting_sum(row, tile) for row in values]
 
 
 @pytest.mark.parametrize("tile", [1, 4, 10])
@@ -201,7 +235,7 @@ def test_softmax_matches_its_twin_and_sums_to_one(tile: int) -> None:
     assert np.max(np.abs(numerics_sums.softmax(x, tile) - twin)) < 2e-7
     assert np.max(np.abs(numerics_sums.log_softmax(x, tile) - np.log(twin))) < 1e-6
     powers = numerics.exp(x - x.max(axis=1, keepdims=True))
-    expected = [[F(value / scalar_chained_sum(row, tile)) for value in row] for row in powers]
+    expected = [[F(value / scalar_meeting_sum(row, tile)) for value in row] for row in powers]
     assert numerics_sums.softmax(x, tile).tolist() == expected
 
 
@@ -242,14 +276,11 @@ SIZES = [(1, 1, 1, 1), (1, 7, 5, 3), (3, 13, 11, 4), (2, 5, 3, 8), (5, 16, 7, 4)
 @pytest.mark.parametrize(("m", "k", "n", "tile"), SIZES)
 def test_products_equal_the_scalar_loop_bit_for_bit(m: int, k: int, n: int, tile: int) -> None:
     left, right = numbers("left", m, k), numbers("right", k, n)
-    group = two_level_group(-(-k // tile))
-
     def chained(row: Any, column: Any, _i: int, _j: int) -> Any:
         return scalar_chain(scalar_parts(row, column, tile))
 
     def two_level(row: Any, column: Any, _i: int, _j: int) -> Any:
-        parts = scalar_parts(row, column, tile)
-        return scalar_chain([scalar_chain(parts[a : a + group]) for a in range(0, len(parts), group)])
+        return scalar_meeting(scalar_parts(row, column, tile))
 
     assert accumulate_product(left, right).tolist() == each(
         left, right, lambda a, b, _i, _j: scalar_dot(a, b)
@@ -325,7 +356,10 @@ def test_what_is_not_live_is_never_touched() -> None:
     assert np.array_equal(result, chained_product(left[:, :4], right[:4], 4))
 
 
-@pytest.mark.parametrize("product", [accumulate_product, lambda a, b: chained_product(a, b, 3)])
+@pytest.mark.parametrize(
+    "product",
+    [accumulate_product, lambda a, b: chained_product(a, b, 3), lambda a, b: two_level_product(a, b, 3)],
+)
 def test_empty_sums_are_zero(product: Any) -> None:
     assert product(np.zeros((2, 0), F), np.zeros((0, 3), F)).tolist() == [[0] * 3] * 2
 

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from pilots.wafer.validation.assessment import IN_SAMPLE, LEFT_OUT, NEW, Split, assess
+from pilots.wafer.validation.counted import Counted
 from pilots.wafer.validation.families import Kind
 from pilots.wafer.validation.intervals import coverage, covered, width_of
 from pilots.wafer.validation.model import Model
@@ -23,6 +24,7 @@ from pilots.wafer.workloads import Family
 from tests.pilots.wafer.small_model import RECORD, SMALL, entry, reference_of, summa
 
 # three tile sizes, off by known factors
+NOTHING = Counted((), {})
 FILE = [
     *(summa(f"s{tile}.{grid}", tile, grid, error) for tile, error in ((32, 1.0), (64, 1.1), (128, 0.9)) for grid in (16, 64)),
     entry(id="v", system="CS-2 WaferLLM", workload="MeshGEMV f16 [1,16K]x[16K,16K]", params={"cores": "64x64"}, unit="cycles", value=500_000.0),
@@ -235,14 +237,14 @@ def test_a_file_without_silicon_and_without_values_is_assessed():
     found = assess(reference_of(bare), nothing, RECORD, SMALL)
     assert found.results == ()
     assert to_json(found)["entries"][0]["predicted"] > 0
-    assert "gibt es keine Schlagzeile" in report(found, RECORD, {})
+    assert "gibt es keine Schlagzeile" in report(found, RECORD, {}, NOTHING)
     assert summary_text(found)
     assert scatter([]).startswith("<svg")
 
 
 def test_report_lists_everything_and_is_the_same_twice(assessed):
-    text = report(assessed, RECORD, {"value": "1"})
-    assert text == report(assessed, RECORD, {"value": "1"})
+    text = report(assessed, RECORD, {"value": "1"}, NOTHING)
+    assert text == report(assessed, RECORD, {"value": "1"}, NOTHING)
     for name in ("new", "claim", "sim", "r"):
         assert f"| {name} |" in text
     assert "Herstellersimulator" in text
@@ -252,7 +254,7 @@ def test_report_lists_everything_and_is_the_same_twice(assessed):
 
 def test_a_name_cannot_break_a_table():
     odd = summa("a|b<c>\n", 32, 16)
-    text = report(assess(reference_of(odd), reference_of(*FILE), RECORD, SMALL), RECORD, {})
+    text = report(assess(reference_of(odd), reference_of(*FILE), RECORD, SMALL), RECORD, {}, NOTHING)
     assert "| a\\|b&lt;c> |" in text
 
 

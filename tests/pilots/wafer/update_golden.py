@@ -23,7 +23,7 @@ def demo() -> dict[str, Any]:
     return {
         "manifest": result.manifest,
         "metrics": [item.to_json() for item in result.metrics],
-        "outputs_sha256": hashlib.sha256(result.outputs.tobytes()).hexdigest(),
+        "outputs_sha256": hashlib.sha256(next(iter(result.outputs.values())).tobytes()).hexdigest(),
     }
 
 

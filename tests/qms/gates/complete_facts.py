@@ -12,10 +12,12 @@ from qms.core.values import Assurance, Axes, Interval, Metric, Origin, Provenanc
 from qms.gates.choices import ApprovalType, SignatureMethod, VoteValue
 from qms.gates.evidence_facts import (
     BaselineFacts,
+    EffortFacts,
     EquivalenceFacts,
     ManifestFacts,
     OutputFacts,
     PlatformFacts,
+    PortingFacts,
     TargetFacts,
 )
 from qms.gates.facts import (
@@ -189,6 +191,7 @@ def complete() -> Facts:
         freeze=FreezeFacts(NOW - timedelta(days=1), CRITERIA, CRITERIA),
         baseline=baseline(),
         target=target(),
+        porting=PortingFacts("pytorch", (EffortFacts("TESTS", Decimal("1.5"), ""),), False),
         equivalence=EquivalenceFacts(
             "r1",
             (OutputFacts("y", "fp32", Decimal("1e-5"), Decimal(1), None),),

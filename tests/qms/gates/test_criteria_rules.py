@@ -10,7 +10,7 @@ import pytest
 from qms.core.values import Assurance, Axes, Origin, Provenance, Unit
 from qms.gates.choices import CriterionResult, OpinionValue, SignatureMethod, VoteValue
 from qms.gates.engine import evaluate_decision
-from qms.gates.evidence_facts import OutputFacts
+from qms.gates.evidence_facts import EffortFacts, OutputFacts
 from qms.gates.facts import EvidencePeople, LocationFacts, PersonalDataFacts, TargetRunFacts, VoteFacts
 from qms.gates.rule_sets import load
 from qms.roles.roles import Role
@@ -68,6 +68,10 @@ def axes(**changes: Any) -> Any:
 
 def output(dtype: str, delta: str, reference: str = "1", cosine: str | None = None) -> Any:
     return (OutputFacts("y", dtype, Decimal(delta), Decimal(reference), Decimal(cosine) if cosine else None),)
+
+
+def effort(days: str | None, reason: str = "") -> Any:
+    return (EffortFacts("TESTS", Decimal(days) if days else None, reason),)
 
 
 def goal(**changes: Any) -> Any:
@@ -147,6 +151,9 @@ CASES: list[tuple[str, dict[str, Any], CriterionResult]] = [
     ("G1-2", {}, MET),
     ("G1-2", {C + "classes": classes()[:6]}, OPEN),
     ("G1-2", {C + "classes": with_class(0, level=Level.CONFIDENTIAL)}, NOT),
+    ("G1-2", {"workload.model_file_level": Level.PUBLIC}, NOT),
+    ("G1-2", {"workload.model_file_level": Level.INTERNAL}, MET),
+    ("G1-2", {"workload.model_file_level": Level.CONFIDENTIAL}, NOT),
     ("G1-3", {}, MET),
     ("G1-3", {C + "location": LocationFacts()}, NOT),
     ("G1-3", {C + "location": LocationFacts(LeavesEnvironment.YES, "A", "eu", "")}, NOT),
@@ -278,7 +285,9 @@ CASES: list[tuple[str, dict[str, Any], CriterionResult]] = [
     ("G4-3", {"equivalence.outputs": output("fp16", "0.011", "1", "0.999")}, NOT),
     ("G4-3", {"equivalence.outputs": output("bf16", "0.01", "1", "0.9989")}, NOT),
     ("G4-3", {"equivalence.outputs": output("bf16", "0.01")}, OPEN),
-    ("G4-3", {"equivalence.outputs": output("int8", "0")}, OPEN),
+    ("G4-3", {"equivalence.outputs": output("int8", "0")}, MET),
+    ("G4-3", {"equivalence.outputs": output("int8", "1")}, NOT),
+    ("G4-3", {"equivalence.outputs": output("complex64", "0")}, OPEN),
     ("G4-3", {"targets": goal(threshold=Decimal("4.999"))}, NOT),
     ("G4-3", {"targets": goal(comparator=Comparator.AT_LEAST, threshold=Decimal(1))}, MET),
     ("G4-3", {"targets": goal(comparator=Comparator.AT_LEAST, threshold=Decimal("1.001"))}, NOT),
@@ -291,6 +300,16 @@ CASES: list[tuple[str, dict[str, Any], CriterionResult]] = [
     ("G4-5", {C + "decided_at": NOW - timedelta(days=1)}, NOT),
     ("G4-5", {"freeze.frozen_at": NOW - timedelta(days=1) + timedelta(seconds=1)}, NOT),
     ("G4-5", {"runs": (*complete().runs, TargetRunFacts("r2", NOW, "0" * 64))}, NOT),
+    ("G4-6", {}, MET),
+    ("G4-6", {"porting": None}, OPEN),
+    ("G4-6", {"porting.framework": ""}, NA),
+    ("G4-6", {"porting.effort": ()}, OPEN),
+    ("G4-6", {"porting.effort": effort(None)}, OPEN),
+    ("G4-6", {"porting.effort": effort("0")}, NOT),
+    ("G4-6", {"porting.effort": effort("0", " ")}, NOT),
+    ("G4-6", {"porting.effort": effort("0", "Das Modell läuft unverändert.")}, MET),
+    ("G4-6", {"porting.effort": effort("0.5")}, MET),
+    ("G4-6", {"porting.partitioning_required": None}, OPEN),
     ("G4-7", {}, MET),
     ("G4-7", {"target": None}, OPEN),
     ("G4-7", {"target.platform.operating_model": " "}, NOT),

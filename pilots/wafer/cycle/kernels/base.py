@@ -13,7 +13,6 @@ from pilots.wafer.cycle.image import Image
 from pilots.wafer.cycle.instructions import Instruction, delay, milli_of
 from pilots.wafer.errors import ProgramError
 from pilots.wafer.handlers.base import Array, Inputs
-from pilots.wafer.numerics import Float
 from pilots.wafer.program import WORD_BYTES, Call
 
 RULE: Final = "TILES_COVER"
@@ -63,9 +62,9 @@ def vector_milli(numbers: int, ops: tuple[int, int], at: Setting) -> int:
     return milli_of((vectors + divisions * NEWTON_OPS) * (setup + numbers * rate))
 
 
-def tiles(matrix: Float, high: int, wide: int, rows: int, columns: int, *, fill: float = 0.0) -> Float:
+def tiles(matrix: Array, high: int, wide: int, rows: int, columns: int, *, fill: float = 0.0) -> Array:
     """Return [rows, columns, high * wide]: a matrix cut into tiles, filled up at its ends."""
-    full = np.full((rows * high, columns * wide), fill, dtype=np.float32)
+    full = np.full((rows * high, columns * wide), fill, dtype=matrix.dtype)
     full[: matrix.shape[0], : matrix.shape[1]] = matrix
     return full.reshape(rows, high, columns, wide).transpose(0, 2, 1, 3).reshape(rows, columns, high * wide)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -53,9 +53,11 @@ def star(machine: Machine, length: int, words: int) -> Collective:
     return Collective(line.image, address, words, (0, 0))
 
 
-def _reduce(messages: list[Message], machine: Machine, length: int, words: int) -> Collective:
+def _reduce(
+    messages: list[Message], machine: Machine, length: int, words: int, stores: Collection[int] = ()
+) -> Collective:
     line, address = _line(machine, length, words, lines.colors_of(messages))
-    _set(line, lines.reduce(line, messages, address, words))
+    _set(line, lines.reduce(line, messages, address, words, stores=stores))
     return Collective(line.image, address, words, (lines.root_of(messages), 0))
 
 
@@ -75,9 +77,8 @@ def two_phase(machine: Machine, length: int, words: int) -> Collective:
 
 
 def two_level(machine: Machine, length: int, words: int) -> Collective:
-    """Chains from both ends of groups and over their middles, with the number of groups the formula finds best."""
-    groups = lines.best_groups(words, length, machine)
-    return _reduce(lines.two_sided(length, groups), machine, length, words)
+    """Chains from both ends of groups and over their middles."""
+    return _reduce(lines.two_sided(length), machine, length, words, lines.storing(length))
 
 
 def allreduce_line(machine: Machine, length: int, words: int) -> Collective:
@@ -87,16 +88,15 @@ def allreduce_line(machine: Machine, length: int, words: int) -> Collective:
 
 def allreduce(machine: Machine, width: int, height: int, words: int) -> Collective:
     """All-reduce over a rectangle: along every row, along the column of their roots, and both ways back."""
-    row = lines.two_sided(width, lines.best_groups(words, width, machine))
-    column = lines.two_sided(height, lines.best_groups(words, height, machine))
+    row, column = lines.two_sided(width), lines.two_sided(height)
     row_colors, column_colors = lines.colors_of(row), lines.colors_of(column)
     image = Image(machine, width, height, colors=row_colors + column_colors + 2)
     address = image.allot(words)
     root_x, root_y = lines.root_of(row), lines.root_of(column)
     along, across = Line(image, "x", width), Line(image, "y", height, root_x)
     first = row_colors + column_colors
-    there = lines.reduce(along, row, address, words)
-    down = lines.reduce(across, column, address, words, first=row_colors)
+    there = lines.reduce(along, row, address, words, stores=lines.storing(width))
+    down = lines.reduce(across, column, address, words, first=row_colors, stores=lines.storing(height))
     back = lines.spread(across, root_y, address, words, first)
     out = lines.spread(along, root_x, address, words, first + 1)
     for x in range(width):

@@ -11,7 +11,7 @@ import numpy as np
 from pilots.graph.ir import DType
 from pilots.wafer.costs.kernels import Setting
 from pilots.wafer.cycle import lines
-from pilots.wafer.cycle.image import Image, Position
+from pilots.wafer.cycle.image import Image
 from pilots.wafer.cycle.instructions import (
     Instruction,
     block,
@@ -34,6 +34,7 @@ from pilots.wafer.cycle.kernels.base import (
     wavelets_of,
 )
 from pilots.wafer.cycle.kernels.products import operands
+from pilots.wafer.cycle.kernels.turns import turns
 from pilots.wafer.cycle.lines import Line, Message, coloured
 from pilots.wafer.errors import ProgramError
 from pilots.wafer.handlers.base import Array, Inputs
@@ -99,20 +100,10 @@ def summa(call: Call, inputs: Inputs, at: Setting) -> Wavelets:
     for axis, name in enumerate("xy"):
         line = Line(image, name, sizes.side)
         for place in range(sizes.side):
-            image.route(line.at(place), axis, *_turns(line, place, sizes.wavelets[axis]))
+            image.route(line.at(place), axis, *turns(line, place, sizes.side, sizes.wavelets[axis]))
             steps = _takes_turns(sizes, axis, place, own[axis], held[axis])
             image.program(line.at(place), steps, thread=axis + 1)
     return Wavelets(image, _collector(sizes, result, list(range(sizes.side))))
-
-
-def _turns(line: Line, place: int, wavelets: int) -> list[Position]:
-    """Return the positions of an element on a line whose members broadcast one after the other."""
-    forwards, backwards = line.side(0, 1), line.side(1, 0)
-    after = line.length - 1 - place
-    on, back = forwards if after else "", backwards if place else ""
-    found: list[Position] = [(backwards, on + "R", place * wavelets)] if place else []
-    found.append(("R", on + back, wavelets))
-    return [*found, (forwards, back + "R", after * wavelets)] if after else found
 
 
 def _takes_turns(sizes: _Blocks, axis: int, place: int, own: int, held: int) -> list[Instruction]:

@@ -21,10 +21,9 @@ from pilots.wafer.cycle.kernels.base import (
     tiles,
     wavelets_of,
 )
-from pilots.wafer.cycle.lines import Line, colors_of
+from pilots.wafer.cycle.lines import Line
 from pilots.wafer.handlers.base import Array, Inputs, number, wide
 from pilots.wafer.numerics import Float
-from pilots.wafer.numerics_sums import two_level_group
 from pilots.wafer.program import Call
 
 
@@ -56,9 +55,8 @@ class _Held:
         return joined(last, tile_m, tile_n, *self.size)
 
 
-def _held(call: Call, inputs: Inputs, at: Setting, colors: int) -> tuple[_Held, Float]:
+def _held(call: Call, left: Float, right: Float, at: Setting, colors: int) -> tuple[_Held, Float]:
     """Return the elements with their weights in place, and the activations [rows, 1, tile_m * tile_k]."""
-    left, right = operands(call, inputs)
     tile_m, tile_k, tile_n = call.tile
     cuts(call, left.shape[0], tile_m, 1)
     rows = cuts(call, left.shape[1], tile_k, call.rect.height)
@@ -77,8 +75,13 @@ def _held(call: Call, inputs: Inputs, at: Setting, colors: int) -> tuple[_Held, 
 
 
 def stationary(call: Call, inputs: Inputs, at: Setting) -> Wavelets:
+    """The product of an activation with weights that stay."""
+    return stationary_product(call, *operands(call, inputs), at)
+
+
+def stationary_product(call: Call, left: Float, right: Float, at: Setting) -> Wavelets:
     """Activations go along the rows, sums chain down the columns: tiles of k in order (formulas bcast1d and chain)."""
-    held, left = _held(call, inputs, at, 3)
+    held, left = _held(call, left, right, at, 3)
     image, (tile_m, tile_k, tile_n) = held.image, held.tile
     image.load(held.left, left, np.s_[:, :1])
     lanes = lanes_of(at)
@@ -95,16 +98,15 @@ def stationary(call: Call, inputs: Inputs, at: Setting) -> Wavelets:
 
 def gemv(call: Call, inputs: Inputs, at: Setting) -> Wavelets:
     """Sums of a column meet in groups, then over the groups, and are broadcast back: every element holds the result."""
-    _, tile_k, _ = call.tile
-    tiles_k = max(1, -(-inputs[0].shape[-1] // tile_k))
-    messages = lines.two_level(tiles_k, two_level_group(tiles_k))
-    colors = colors_of(messages)
-    held, left = _held(call, inputs, at, colors + 1)
-    image, (tile_m, _, tile_n) = held.image, held.tile
+    messages = lines.two_sided(max(1, -(-inputs[0].shape[-1] // call.tile[1])))
+    colors = lines.colors_of(messages)
+    held, left = _held(call, *operands(call, inputs), at, colors + 1)
+    image, (tile_m, tile_k, tile_n) = held.image, held.tile
     image.load(held.left, np.broadcast_to(left, (image.height, image.width, left.shape[2])))
     down = Line(image, "y", image.height)
-    there = lines.reduce(down, messages, held.sums, tile_m * tile_n)
-    back = lines.spread(down, image.height - 1, held.sums, tile_m * tile_n, colors)
+    stores = lines.storing(image.height)
+    there = lines.reduce(down, messages, held.sums, tile_m * tile_n, stores=stores)
+    back = lines.spread(down, lines.root_of(messages), held.sums, tile_m * tile_n, colors)
     cycles = tile_m * tile_k * (at.constants.gemv_dispatch + ceil(tile_n * at.fma_cycles))
     product = block(held.left, held.right, held.sums, held.tile, milli_of(cycles))
     for y in range(image.height):

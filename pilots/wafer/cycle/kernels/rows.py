@@ -1,4 +1,4 @@
-"""Operations along rows: every element reduces its part, sums chain along the row in the order of tiles, and go back.
+"""Operations along rows: every element reduces its part, sums meet along the row in a two-level tree, and go back.
 
 What an element does by itself is the code of `numerics`, the same that the functional interpreter runs. If all rows of
 the region hold the same numbers, one of them is emulated.
@@ -21,7 +21,6 @@ from pilots.wafer.handlers.base import Array, Inputs, decimal, wide
 from pilots.wafer.program import Call
 
 LOWEST: Final = float("-inf")
-BACK: Final = 2  # color of the broadcast; the chain takes 0 and 1
 Ops = tuple[int, int]
 
 
@@ -36,7 +35,9 @@ class Rows:
         self.height, self.width = matrix.shape
         down = cuts(call, self.height, self.rows, call.rect.height)
         along = cuts(call, self.width, self.columns, call.rect.width)
-        self.image = Image(at.machine, along, down, colors=3)
+        self._messages = lines.two_sided(along)
+        self._colors = lines.colors_of(self._messages)
+        self.image = Image(at.machine, along, down, colors=self._colors + 1)
         self.x = self.image.allot(
             self.rows * self.columns, tiles(matrix, self.rows, self.columns, down, along, fill=fill)
         )
@@ -73,10 +74,13 @@ class Rows:
         self._steps.append([step] * self.image.width)
 
     def meet(self, combine: int) -> None:
-        """Combine the results along each row, tile by tile, and bring them back to all of its elements."""
+        """Combine the results along each row and bring them back to all of its elements."""
         line = lines.Line(self.image, "x", self.image.width)
-        there = lines.reduce(line, lines.chain(line.length), self.sums, self.rows, combine=combine)
-        back = lines.spread(line, line.length - 1, self.sums, self.rows, BACK)
+        stores = lines.storing(line.length)
+        there = lines.reduce(
+            line, self._messages, self.sums, self.rows, combine=combine, stores=stores
+        )
+        back = lines.spread(line, lines.root_of(self._messages), self.sums, self.rows, self._colors)
         self._steps.append([own + other for own, other in zip(there, back, strict=True)])
 
     def build(self, collect: Callable[[Array], Array]) -> Wavelets:

@@ -1,4 +1,4 @@
-"""Stencils with one column of cells per element: columns are handed on to four sides while the element multiplies."""
+"""Stencils with one column of cells per element: the own column goes to four sides, then others are handed on meanwhile."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ AXES: Final = 3
 WAYS: Final = (("x", 1), ("x", -1), ("y", 1), ("y", -1))
 RELAY: Final = 0  # semaphores by way: the column of a round may be handed on ...
 HERE: Final = 4  # ... and used
+OWN_SENT: Final = 8
 SEND_THREAD: Final = 1
-RECEIVE_THREAD: Final = 5
+RECEIVE_THREAD: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,8 @@ class _Plan:
     columns: tuple[tuple[int, ...], ...]
 
     def column(self, way: int, distance: int) -> int:
-        """Return where the column of a distance lies; distance 0 is the own one."""
-        return self.columns[way][distance - 1] if distance else self.own
+        """Return where the column of a distance from 1 on lies."""
+        return self.columns[way][distance - 1]
 
     @property
     def wavelets(self) -> int:
@@ -54,9 +55,10 @@ class _Plan:
 def stencil(call: Call, inputs: Inputs, at: Setting) -> Wavelets:
     """Weighted sum of the star around each cell of a grid [x, y, z]; x and y lie along the mesh, z in the element.
 
-    Every element hands its column to its four neighbours, then what it got from one side to the other, as far as the
-    star reaches. The timing model also counts a leapfrog update after the sum, which is waited for. Raises ProgramError
-    for more than one column per element.
+    Every element sends its column to its four neighbours and then sums, while a thread hands on what came from one side
+    to the other, as far as the star reaches. Sending beside the sum would save time that runs on silicon do take. The
+    timing model also counts a leapfrog update after the sum, which is waited for. Raises ProgramError for more than one
+    column per element.
     """
     grid = wide(inputs[0])
     if grid.ndim != AXES or grid.shape[0] > call.rect.width or grid.shape[1] > call.rect.height:
@@ -64,10 +66,12 @@ def stencil(call: Call, inputs: Inputs, at: Setting) -> Wavelets:
         raise ProgramError(RULE, call=call.index, expected="one column per element", got=got)
     plan = _plan(call, grid, at)
     for way in range(len(WAYS)):
-        _hand_on(plan, way)
+        _take_in(plan, way)
     for x in range(grid.shape[0]):
         for y in range(grid.shape[1]):
-            plan.image.program((y, x), start_up(at) + _sum(plan, (x, y), at))
+            steps = start_up(at) + _send_own(plan, (x, y)) + _sum(plan, (x, y), at)
+            plan.image.program((y, x), steps)
+            plan.image.program((y, x), _hand_on(plan, (x, y)), SEND_THREAD)
 
     def collect(memory: Array) -> Array:
         parts = memory[..., plan.result : plan.result + plan.depth]
@@ -80,7 +84,7 @@ def _plan(call: Call, grid: Array, at: Setting) -> _Plan:
     width, height, depth = grid.shape
     reach, lanes = (number(call, "points") - 1) // (2 * AXES), lanes_of(at)
     factors = np.array([np.float32(item) for item in text(call, "coefficients").split(" ")])
-    image = Image(at.machine, width, height, colors=2 * len(WAYS), threads=1 + 2 * len(WAYS), lanes=lanes)
+    image = Image(at.machine, width, height, colors=2 * len(WAYS), threads=2 + len(WAYS), lanes=lanes)
     size = room(depth, lanes)
     own = image.allot(size)
     image.load(own, grid.swapaxes(0, 1))
@@ -90,32 +94,59 @@ def _plan(call: Call, grid: Array, at: Setting) -> _Plan:
     )
 
 
+def _length(plan: _Plan, way: int) -> int:
+    """Return how many elements lie along a way."""
+    return plan.image.width if WAYS[way][0] == "x" else plan.image.height
+
+
 def _before(plan: _Plan, way: int, place: int) -> int:
     """Return how many columns reach a place of a line on a way."""
-    axis, step = WAYS[way]
-    length = plan.image.width if axis == "x" else plan.image.height
-    return min(plan.reach, place if step > 0 else length - 1 - place)
+    return min(plan.reach, place if WAYS[way][1] > 0 else _length(plan, way) - 1 - place)
 
 
-def _hand_on(plan: _Plan, way: int) -> None:
-    """Set routes and threads of one way: in round d the column of distance d - 1 goes on to the next element."""
+def _leaving(way: int, place: int) -> int:
+    """Return the color on which a place of a line sends on a way."""
+    return 2 * way + place % 2
+
+
+def _ways_from(plan: _Plan, place: tuple[int, int]) -> list[tuple[int, int]]:
+    """Return (way, place along it) of every way on which an element has a neighbour."""
+    along = ((way, place[0] if axis == "x" else place[1], step) for way, (axis, step) in enumerate(WAYS))
+    return [(way, at) for way, at, step in along if plan.reach and 0 <= at + step < _length(plan, way)]
+
+
+def _send_own(plan: _Plan, place: tuple[int, int]) -> list[Instruction]:
+    """Send the own column all ways; only then may others be handed on, which would take its turns at the ramps."""
+    found: list[Instruction] = []
+    for way, at in _ways_from(plan, place):
+        found += send(_leaving(way, at), plan.own, plan.wavelets, plan.lanes)
+    return found + signal(OWN_SENT)
+
+
+def _hand_on(plan: _Plan, place: tuple[int, int]) -> list[Instruction]:
+    """Send on what came, the nearest columns first, for that is the order in which sums need them."""
+    found = wait(OWN_SENT)
+    for distance in range(1, plan.reach):
+        for way, at in _ways_from(plan, place):
+            if distance <= _before(plan, way, at):
+                found += wait(RELAY + way)
+                found += send(_leaving(way, at), plan.column(way, distance), plan.wavelets, plan.lanes)
+    return found
+
+
+def _take_in(plan: _Plan, way: int) -> None:
+    """Set the routes of one way and the threads that receive on it, one column after the other."""
     axis, step = WAYS[way]
-    length = plan.image.width if axis == "x" else plan.image.height
-    line = lines.Line(plan.image, axis, length)
-    for place in range(length):
-        coming, leaving = 2 * way + (place - step) % 2, 2 * way + place % 2
+    line = lines.Line(plan.image, axis, _length(plan, way))
+    for place in range(line.length):
+        coming = _leaving(way, place - step)
         taking: list[Instruction] = []
         for distance in range(1, _before(plan, way, place) + 1):
             taking += receive(coming, plan.column(way, distance), plan.wavelets, plan.lanes)
             taking += signal(HERE + way) + signal(RELAY + way)
         line.image.program(line.at(place), taking, RECEIVE_THREAD + way)
-        if 0 <= place + step < length:
-            lines.path(line, place, place + step, leaving)
-            giving: list[Instruction] = []
-            for distance in range(_before(plan, way, place + step)):
-                giving += wait(RELAY + way) if distance else []
-                giving += send(leaving, plan.column(way, distance), plan.wavelets, plan.lanes)
-            line.image.program(line.at(place), giving, SEND_THREAD + way)
+        if 0 <= place + step < line.length:
+            lines.path(line, place, place + step, _leaving(way, place))
 
 
 def _sum(plan: _Plan, place: tuple[int, int], at: Setting) -> list[Instruction]:

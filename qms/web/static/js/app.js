@@ -38,6 +38,22 @@
     if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
   });
 
+  document.addEventListener("htmx:xhr:progress", (event) => {
+    const upload = event.target.querySelector("[data-upload]");
+    if (!upload || !event.detail.total) return;
+    upload.hidden = false;
+    upload.querySelector("progress").value = event.detail.loaded / event.detail.total;
+  });
+
+  // An upload that is refused shows its page; what has no page (too large, connection lost) goes the plain way.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const { detail } = event;
+    if ([403, 404, 409, 422].includes(detail.xhr.status)) Object.assign(detail, { shouldSwap: true, isError: false });
+  });
+  for (const failure of ["htmx:responseError", "htmx:sendError"]) document.addEventListener(failure, (event) => {
+    if (event.target.querySelector("[data-upload]")) event.target.submit();
+  });
+
   document.addEventListener("htmx:load", (event) => showCopyButtons(event.target));
   showCopyButtons(document);
 })();

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from pilots.graph.builder import GraphBuilder
-from pilots.graph.capture import Captured, to_bytes
+from pilots.graph.capture import Captured, Lineage, to_bytes
 from pilots.graph.capture.container import MAGIC
 from pilots.graph.ir import DType
 from pilots.graph.trail import Origin, Trail
 from qms.core import canonical
+from tests.pilots.graph.captures import evaluated_example
 
 
 def small() -> Captured:
@@ -24,6 +26,15 @@ def small() -> Captured:
     graph, weights = builder.build(builder.op("scale", value, factor="0.5"))
     row = Origin("aten.addmm.default", "model.py:3", ("matmul", "add"))
     return Captured(graph, weights, Trail("pytorch", "2.13.0", (row,)))
+
+
+def whole() -> Captured:
+    """Return the same with an example of two samples and a lineage."""
+    found = small()
+    x = np.array([[1, 2, 3], [-4, 5, 0.5]], dtype=np.float32)
+    lineage = Lineage("abc", "5e" * 32, "7", "register", (("python", "3.11"), ("torch", "2.13.0")))
+    example = evaluated_example(found.graph, found.weights, {"x": x})
+    return replace(found, example=example, lineage=lineage)
 
 
 def parts(data: bytes) -> tuple[dict[str, Any], dict[str, Any], bytes]:
@@ -44,3 +55,4 @@ def joined(graph: Any, header: Any, body: bytes) -> bytes:
 
 
 SMALL = to_bytes(small())
+WHOLE = to_bytes(whole())

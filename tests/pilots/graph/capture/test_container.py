@@ -14,7 +14,7 @@ from pilots.graph.known_models import find
 from pilots.graph.mlp import mlp_from_text
 from pilots.graph.trail import Trail
 from qms.core import canonical
-from tests.pilots.graph.capture.files import SMALL, joined, parts, small
+from tests.pilots.graph.capture.files import SMALL, WHOLE, joined, parts, small
 
 
 def refused(data: bytes) -> CaptureError:
@@ -52,7 +52,7 @@ def test_round_trip_is_exact_and_the_file_is_always_the_same(dtype, tmp_path):
 def test_digest_of_the_file_is_fixed():
     assert (
         hashlib.sha256(SMALL).hexdigest()
-        == "7bc456ace740dd5e8282829e9d0c9bd0a8ed6a4deb24666e605fd6ce358a7e56"
+        == "c037a836f0d9292ba45b189a20bc18c6a941defb60c9d0a48889f1e61432f19f"
     )
     assert from_bytes(SMALL).trail == small().trail
     assert np.signbit(from_bytes(SMALL).weights["b"][1])
@@ -77,14 +77,14 @@ def test_graph_known_by_shapes_alone_has_no_weights():
     assert found.weights == {}
 
 
-@pytest.mark.parametrize("size", range(0, len(SMALL), 7))
+@pytest.mark.parametrize("size", range(0, len(WHOLE), 7))
 def test_truncated_file_is_refused(size):
-    refused(SMALL[:size])
+    refused(WHOLE[:size])
 
 
-@pytest.mark.parametrize("place", range(0, len(SMALL), 5))
+@pytest.mark.parametrize("place", range(0, len(WHOLE), 5))
 def test_every_changed_byte_is_noticed(place):
-    data = bytearray(SMALL)
+    data = bytearray(WHOLE)
     data[place] ^= 0x20
     refused(bytes(data))
 
@@ -130,6 +130,10 @@ def test_every_changed_byte_is_noticed(place):
         (changed("c", shape=[2, 3]), "GRAPH"),
         (changed("node", op="eval"), "GRAPH"),
         (changed("node", op=7), "FIELD"),
+        (changed("node", op="a" * 50_000), "GRAPH"),
+        (changed("node", op="a\nb"), "GRAPH"),
+        (changed("node", attrs={"a" * 50_000: 1}), "GRAPH"),
+        (changed("node", attrs={"transposed": "\t" * 50_000}), "GRAPH"),
         (changed("node", attrs={"name": "v9"}), "FIELD"),
         (changed("node", attrs={"order": [[1]]}), "GRAPH"),
         (changed("node", attrs={"transposed": [1]}), "GRAPH"),

@@ -10,6 +10,7 @@ import pytest
 from pilots.graph.capture import to_bytes
 from pilots.graph.errors import GraphError
 from pilots.graph.evaluate import evaluate
+from pilots.graph.porting import porting_report
 from pilots.graph.rng import uniform
 from tests.pilots.graph.frontends.extras import need
 
@@ -88,7 +89,7 @@ def test_names_of_weights_are_their_paths():
     )
     assert sorted(item.name for item in found.graph.constants) == ["layers.0.w", "layers.1.w"]
     assert found.trail.framework == "jax"
-    assert from_jax.NOTE_DE == "eigene Brücke (Emulator)"
+    assert porting_report(found.trail, found.graph).to_json()["provenance"] == "eigene Brücke (Emulator)"
 
 
 def refused(function, *examples) -> GraphError:
@@ -129,6 +130,25 @@ def test_place_is_the_line_of_the_model():
     line = inspect.getsourcelines(function)[1] + 2
     (row,) = refused(function).trail.unsupported
     assert row.place == f"test_jax.py:{line}"
+
+
+def test_control_flow_on_data_is_a_row_with_its_line():
+    def function(x):
+        y = x + 1
+        return y if y.sum() > 0 else x
+
+    line = inspect.getsourcelines(function)[1] + 2
+    report = porting_report(refused(function).trail, None).to_json()
+    (row,) = report["operations"]
+    assert "Kontrollfluss" in row["reason"]
+    assert row["places"] == [f"test_jax.py:{line}"]
+    assert (report["unsupported_ratio"], report["provenance"]) == ("1", "eigene Brücke (Emulator)")
+
+
+def test_type_of_an_input_is_a_row_of_the_report():
+    row = refused(lambda x: x + 1, X.astype(np.complex64)).trail.unsupported[0]
+    assert (row.op, row.place) == ("input", "x0")
+    assert "complex64" in row.reason
 
 
 def test_what_depends_on_data_and_foreign_types_are_refused():

@@ -187,7 +187,7 @@ HOSTILE = {
     "input_deep": (_input_dims(*[1] * 9), "LIMIT"),
     "input_shapeless": (lambda m: m.graph.input[0].type.tensor_type.ClearField("shape"), "SHAPE"),
     "input_sequence": (lambda m: m.graph.input[0].type.ClearField("tensor_type"), "SHAPE"),
-    "input_double": (lambda m: setattr(m.graph.input[0].type.tensor_type, "elem_type", TensorProto.DOUBLE), "INPUT"),
+    "input_double": (lambda m: setattr(m.graph.input[0].type.tensor_type, "elem_type", TensorProto.DOUBLE), "UNSUPPORTED"),
     "undefined": (lambda m: m.graph.node[0].input.__setitem__(0, "nowhere"), "UNDEFINED"),
     "undefined_output": (lambda m: setattr(m.graph.output[0], "name", "nowhere"), "UNDEFINED"),
     "no_nodes": (lambda m: m.graph.ClearField("node"), "EMPTY"),

@@ -10,6 +10,7 @@ import pytest
 from pilots.graph.capture import Captured, to_bytes
 from pilots.graph.errors import GraphError
 from pilots.graph.evaluate import evaluate
+from pilots.graph.porting import porting_report
 from tests.pilots.graph.frontends.extras import need
 
 (torch,) = need("torch")
@@ -176,6 +177,41 @@ def test_types_the_graph_does_not_have_are_refused(dtype):
     assert str(dtype).removeprefix("torch.") in refused(lambda x: x + 1, X.to(dtype)).message_de
 
 
+def report_of(error):
+    return porting_report(error.trail, None).to_json()
+
+
+def test_type_in_the_middle_is_a_row_with_its_line():
+    class Wide(torch.nn.Module):
+        def forward(self, x):
+            return x.double() + 1
+
+    with pytest.raises(UnsupportedModel) as caught:
+        from_torch.capture(Wide(), (X,))
+    report = report_of(caught.value)
+    row = next(item for item in report["operations"] if item["reason"])
+    assert "float64" in row["reason"]
+    assert row["places"] == [f"test_pytorch.py:{inspect.getsourcelines(Wide)[1] + 2}"]
+
+
+def test_type_of_an_input_and_of_a_weight_are_both_rows():
+    class Wide(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.nn.Parameter(torch.ones(4, dtype=torch.complex64))
+
+        def forward(self, x):
+            return x * self.scale
+
+    with pytest.raises(UnsupportedModel) as caught:
+        from_torch.capture(Wide(), (X.double(),))
+    rows = {item["op"]: item for item in report_of(caught.value)["operations"]}
+    assert rows["input"]["places"] == ["x"]
+    assert "float64" in rows["input"]["reason"]
+    assert rows["weight"]["places"] == ["scale"]
+    assert "complex64" in rows["weight"]["reason"]
+
+
 def test_fixed_index_beyond_int32_is_refused():
     table = torch.tensor([2**40])
     assert isinstance(refused(lambda x: torch.where(table > 1, x, x * 2)), FrontEndError)
@@ -206,6 +242,18 @@ def test_what_depends_on_data_or_changes_itself_is_refused(module):
     with pytest.raises(FrontEndError) as caught:
         from_torch.capture(module(), (X,))
     assert caught.value.message_de.endswith(".")
+
+
+@pytest.mark.parametrize(("module", "words"), [(_Branch, "Kontrollfluss"), (_Ragged, "dynamischer Graph")])
+def test_what_depends_on_data_is_a_row_with_its_line(module, words):
+    with pytest.raises(UnsupportedModel) as caught:
+        from_torch.capture(module(), (X,))
+    report = report_of(caught.value)
+    (row,) = (item for item in report["operations"] if item["reason"])
+    assert words in row["reason"]
+    assert report["custom_ops"] == 0
+    line = inspect.getsourcelines(module.forward)[1] + 1
+    assert row["places"] == [f"test_pytorch.py:{line}"]
 
 
 def test_custom_operation_is_named_as_such():

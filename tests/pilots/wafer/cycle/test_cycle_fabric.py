@@ -56,13 +56,13 @@ def test_a_message_takes_its_words_its_hops_and_two_ramps(words, distance):
     assert outcome.memory[0, distance, 1:].tolist() == counted(words).tolist()
 
 
-@pytest.mark.parametrize(("hop", "ramp"), [(1, 1), (2, 2), (15, 4), (3, 14)])
+@pytest.mark.parametrize(("hop", "ramp"), [(1, 1), (2, 2), (31, 4), (3, 30)])
 def test_latencies_are_those_of_the_machine(hop, ramp):
     machine = replace(LAB, hop_cycles=chosen(hop, "test"), ramp_cycles=chosen(ramp, "test"))
     assert simulate(pair(5, distance=4, machine=machine)).cycles == 5 + 4 * hop + 2 * ramp + 1
 
 
-@pytest.mark.parametrize(("hop", "ramp"), [(0, 2), (16, 2), (1, 0), (1, 15)])
+@pytest.mark.parametrize(("hop", "ramp"), [(0, 2), (32, 2), (1, 0), (1, 31)])
 def test_latencies_it_cannot_run_are_refused(hop, ramp):
     machine = replace(LAB, hop_cycles=chosen(hop, "test"), ramp_cycles=chosen(ramp, "test"))
     with pytest.raises(RequestError, match=f"hop {hop}, turn 0, ramp {ramp}"):
@@ -281,9 +281,9 @@ def test_the_limit_of_cycles_is_the_last_allowed_one():
 
 
 def test_a_run_can_be_repeated():
-    first, second = (simulate(pair(50, distance=6), max_frames=1000) for _ in range(2))
+    first, second = (simulate(pair(50, distance=6)) for _ in range(2))
     assert (first.cycles, first.hops, first.visits) == (second.cycles, second.hops, second.visits)
-    assert first.frames.tolist() == second.frames.tolist()
+    assert first.memory.tobytes() == second.memory.tobytes()
 
 
 def test_colors_and_threads_of_the_machine_are_the_limit():

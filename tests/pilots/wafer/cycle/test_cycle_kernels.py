@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,22 +10,25 @@ import pytest
 from pilots.graph.builder import GraphBuilder
 from pilots.graph.ir import DType
 from pilots.wafer import cycle, functional
+from pilots.wafer.__main__ import __file__ as ENTRY
 from pilots.wafer.__main__ import main
+from pilots.wafer.cli import validate
 from pilots.wafer.compiler import Request, compile_graph
 from pilots.wafer.costs import collectives as formulas
 from pilots.wafer.costs.constants import calibrated
 from pilots.wafer.costs.kernels import Setting
 from pilots.wafer.cycle import lines
-from pilots.wafer.cycle.agreement import CASES, CAUSES_DE, Case, call_of, check, inputs_of, text_de
+from pilots.wafer.cycle.agreement import CASES, CAUSES_DE, Case, check, text_de
 from pilots.wafer.cycle.kernels.collectives import LINES, allreduce, broadcast_2d
 from pilots.wafer.cycle.kernels.grids import ring_places
 from pilots.wafer.cycle.simulate import simulate
-from pilots.wafer.cycle.tracing import trace, trace_collective
 from pilots.wafer.errors import ProgramError, RequestError, UnsupportedOps
 from pilots.wafer.machine import lab_mesh
 from pilots.wafer.program import Kernel
+from pilots.wafer.validation.counted import FILE, Counted, name_of
 from tests.pilots.wafer.hand_built import call, numbers, perceptron, program
 
+ROOT = Path(ENTRY).parents[2]
 LAB = lab_mesh(16, 16)
 FLOATS = (DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16)
 PRODUCT_KERNELS = ("STATIONARY", "GEMV", "SUMMA", "CANNON", "MESH_GEMM")
@@ -45,11 +49,24 @@ ROW_OPS = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.kernel}-{case.op}-{case.shape}-{case.dtype}")
-def test_interpreters_agree(case):
+@pytest.fixture(scope="module")
+def kept():
+    """The counts beside the validation report; `python -m pilots.wafer validate --write` counts anew."""
+    return json.loads((ROOT / validate.FOLDER / FILE).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_interpreters_agree(case, kept):
     row = check(case)
     assert row.same_bits
     assert row.agrees or case.cause, row.ratio
+    assert Counted((row,), {}).to_json()["agreement"][name_of(case)] == kept["agreement"][name_of(case)]
+
+
+def test_a_cause_is_declared_only_where_it_is_needed(kept):
+    cases = Counted.from_json(kept).agreement
+    assert [name_of(row.case) for row in cases if row.case.cause and row.agrees] == []
+    assert {row.case.cause for row in cases} - {""} == set(CAUSES_DE)
 
 
 def test_the_table_names_every_cause():
@@ -127,7 +144,7 @@ def test_broadcast_over_a_rectangle_takes_what_its_formula_says(width, height, w
 
 @pytest.mark.parametrize("length", range(1, 30))
 def test_every_element_is_summed_once(length):
-    shapes = [lines.chain(length), lines.tree(length), lines.two_sided(length, 4), lines.two_level(length, 4)]
+    shapes = [lines.chain(length), lines.tree(length), lines.two_sided(length), lines.two_level(length, 4)]
     for messages in shapes:
         assert len({source for source, _ in messages}) == length - 1 == len(messages)
         assert lines.root_of(messages) not in {source for source, _ in messages}
@@ -174,10 +191,10 @@ def test_a_compiled_block_without_attention_runs(dtype):
 
 
 def test_a_call_without_a_wavelet_program_is_named():
-    made = program(call(Kernel.GATHER, "embedding"), call(Kernel.SUMMA, "batch_matmul", ("y",), "z"))
+    made = program(call(Kernel.GATHER, "lookup"), call(Kernel.SUMMA, "outer", ("y",), "z"))
     with pytest.raises(UnsupportedOps) as caught:
         cycle.run(made, {}, {"x": numbers("x", 2, 2)}, LAB)
-    assert caught.value.ops == (("embedding (GATHER)", "call 0"), ("batch_matmul (SUMMA)", "call 1"))
+    assert caught.value.ops == (("lookup (GATHER)", "call 0"), ("outer (SUMMA)", "call 1"))
 
 
 def test_a_missing_input_is_named():
@@ -224,26 +241,6 @@ def test_a_stencil_with_several_columns_per_element_is_refused(size):
                 attrs=(("coefficients", STAR), ("points", 7)),
             )
         )
-
-
-def test_a_trace_holds_every_move_in_order():
-    case = Case("MESH_GEMM", "matmul", (8, 8, 8), (4, 4), machine=LAB)
-    setting = Setting(LAB, case.dtype, calibrated())
-    frames = trace(call_of(case), inputs_of(case), setting)
-    _, outcome = cycle.run_call(call_of(case), inputs_of(case), setting)
-    moves = [move for frame in frames for move in frame["moves"]]
-    assert sum(move[2] != "R" for move in moves) == outcome.hops
-    assert [frame["cycle"] for frame in frames] == sorted({frame["cycle"] for frame in frames})
-    for frame in frames:  # one wavelet per link and cycle
-        links = [tuple(move[:3]) for move in frame["moves"]]
-        assert len(links) == len(set(links))
-    assert json.loads(json.dumps(frames)) == frames
-
-
-def test_a_trace_is_for_small_meshes():
-    with pytest.raises(RequestError) as caught:
-        trace_collective(LINES["chain"][0](lab_mesh(17, 1), 17, 1))
-    assert "16 × 16" in caught.value.message_de
 
 
 def test_the_command_prints_both_counts_and_writes_frames(tmp_path, capsys):

@@ -1,0 +1,217 @@
+"""Cases of kernels that move data or look it up, and of operations on each number: moves, tables, caches, optimisers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from pilots.graph.ir import Attrs, DType
+from pilots.graph.rng import uniform
+from pilots.wafer.cycle.case import NONE, Case
+from pilots.wafer.handlers.base import Array
+from pilots.wafer.numerics import narrowed
+
+OWNER: Final = "owner"
+THREE_WAYS: Final = "three ways"
+COPY: Final = "copy"
+ALL_ROWS: Final = "all rows"
+SINGLE: Final = "single"
+UPDATES: Final = "updates"
+SPREAD: Final = "spread"
+PARTNER: Final = "partner"
+GATE: Final = "gate"
+MOVES_CAUSES_DE: Final[dict[str, str]] = {
+    OWNER: "Zahlen wechseln ihr Element und reisen über Verbindungen; die Formel zählt nur das Kopieren im eigenen Speicher.",
+    THREE_WAYS: (
+        "Eine Kachel wechselt Zeile und Spalte: drei Austausche und vier Kopien; die Formel zählt als untere Schranke einen "
+        "Austausch und eine Kopie."
+    ),
+    COPY: "Vor dem Senden wird die Kachel nach Zielen geordnet, und Wege haben eine Laufzeit; die Formel ist eine untere Schranke.",
+    ALL_ROWS: (
+        "Wege hängen nicht vom Index ab, daher reisen alle Zeilen durch jede Verbindung einer Spalte; die Formel zählt eine "
+        "Kachel."
+    ),
+    SINGLE: "Einzelne Zahlen einer Tabelle füllen je ein Wavelet und reisen an alle Elemente der Zeile; die Formel zählt eine Kachel.",
+    UPDATES: "Es reisen die Änderungen und danach wird addiert; die Formel zählt eine Kachel der Tabelle.",
+    SPREAD: "Die Sequenzen schreiben an verschiedene Stellen, jedes Element nur die eigenen; die Formel zählt alle in einem Element.",
+    PARTNER: "Die Hälften eines Kopfes liegen in verschiedenen Elementen und müssen erst zueinander; die Formel zählt nur das Drehen.",
+    GATE: "Jedes Element braucht die ganze Zeile, um die größten zu wählen; die Formel zählt einen Durchgang über die eigene Kachel.",
+}
+_F32, _F16, _BF16 = DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16
+BINARY: Final = ("sub", "mul", "div", "maximum", "minimum", "greater", "less", "equal")
+CAPACITY: Final = 32  # of the caches
+Inputs = Callable[[Case], tuple[Array, ...]]
+
+
+def _floats(case: Case, index: int, *shape: int) -> Array:
+    return narrowed(uniform(2, f"{index}", shape, 2.0), case.dtype)
+
+
+def _ids(size: int, count: int) -> Array:
+    """Return indices that jump over a table."""
+    return (np.arange(count, dtype=np.int32) * 7 + 3) % size
+
+
+def _alike(count: int) -> Inputs:
+    return lambda case: tuple(_floats(case, index, *case.shape[:2]) for index in range(count))
+
+
+def _flat(case: Case) -> tuple[Array, ...]:
+    rows, width = case.shape
+    return (_floats(case, 0, rows // 2, width * 2),)
+
+
+def _longer(case: Case) -> tuple[Array, ...]:
+    stop = dict(case.attrs)["stop"]
+    return (_floats(case, 0, case.shape[0], int(str(stop))),)
+
+
+def _halves(case: Case) -> tuple[Array, ...]:
+    rows, width = case.shape
+    return tuple(_floats(case, index, rows, width // 2) for index in range(2))
+
+
+def _smaller(case: Case) -> tuple[Array, ...]:
+    return (_floats(case, 0, case.shape[0] - 1, case.shape[1] - 2),)
+
+
+def _column(case: Case) -> tuple[Array, ...]:
+    return (_floats(case, 0, case.shape[0], 1),)
+
+
+def _turned(case: Case) -> tuple[Array, ...]:
+    return (_floats(case, 0, *case.shape[::-1]),)
+
+
+def _looked_up(case: Case) -> tuple[Array, ...]:
+    rows, width, entries = case.shape
+    return (_floats(case, 0, entries, width), _ids(entries, rows))
+
+
+def _picked(case: Case) -> tuple[Array, ...]:
+    _, width, entries = case.shape
+    return (_floats(case, 0, entries), _ids(entries, width))
+
+
+def _updated(case: Case) -> tuple[Array, ...]:
+    rows, width, _ = case.shape
+    count = max(1, rows // 2)
+    return (_floats(case, 0, rows, width), _ids(rows, count), _floats(case, 1, count, width))
+
+
+def _cached(case: Case) -> tuple[Array, ...]:
+    batch, width = case.shape
+    same = case.cause != SPREAD
+    position = np.full(batch, 5, dtype=np.int32) if same else _ids(CAPACITY, batch)
+    return (_floats(case, 0, batch, CAPACITY, width), _floats(case, 1, batch, width), position)
+
+
+def _chosen(case: Case) -> tuple[Array, ...]:
+    condition, first, second = (_floats(case, index, *case.shape) for index in range(3))
+    return (condition > 0, first, second)
+
+
+def _positioned(case: Case) -> tuple[Array, ...]:
+    return (_floats(case, 0, *case.shape), np.arange(case.shape[0], dtype=np.int32))
+
+
+def _aimed(case: Case) -> tuple[Array, ...]:
+    return (_floats(case, 0, *case.shape), _ids(case.shape[1], case.shape[0]))
+
+
+def _numbered(case: Case) -> tuple[Array, ...]:
+    return (_ids(case.shape[1], case.shape[0]),)
+
+
+def _moments(case: Case) -> tuple[Array, ...]:
+    parameter, first, second = (_floats(case, index, *case.shape) for index in range(3))
+    return (parameter, first, np.abs(second), np.array([3], dtype=np.int32))
+
+
+# (kernel, operation) -> seeded inputs of a case.
+MOVES_INPUTS: Final[dict[tuple[str, str], Inputs]] = {
+    ("MOVE", "reshape"): _flat,
+    ("MOVE", "slice"): _longer,
+    ("MOVE", "concat"): _halves,
+    ("MOVE", "pad"): _smaller,
+    ("MOVE", "broadcast_to"): _column,
+    ("TRANSPOSE", "transpose"): _turned,
+    ("GATHER", "embedding"): _looked_up,
+    ("GATHER", "gather"): _picked,
+    ("GATHER", "scatter_add"): _updated,
+    ("CACHE_APPEND", "cache_append"): _cached,
+    ("ELEMENTWISE", "where"): _chosen,
+    **{("ELEMENTWISE", op): _alike(2) for op in BINARY},
+    ("ELEMENTWISE", "rope"): _positioned,
+    ("ELEMENTWISE", "one_hot"): _numbered,
+    ("REDUCE", "cross_entropy"): _aimed,
+    ("OPTIMISER", "sgd_update"): _alike(2),
+    ("OPTIMISER", "adam_m"): _alike(2),
+    ("OPTIMISER", "adam_v"): _alike(2),
+    ("OPTIMISER", "adamw_update"): _moments,
+}
+_ADAM: Final[Attrs] = (
+    ("beta1", "0.9"),
+    ("beta2", "0.999"),
+    ("epsilon", "1e-8"),
+    ("rate", "0.001"),
+    ("weight_decay", "0.01"),
+)
+# operation -> attributes for a shape that its inputs above fit to.
+MOVES_ATTRS: Final[dict[str, Callable[[tuple[int, ...]], Attrs]]] = {
+    "reshape": lambda shape: (("shape", shape),),
+    "broadcast_to": lambda shape: (("shape", shape),),
+    "slice": lambda shape: (("axis", 1), ("start", 16), ("stop", 16 + shape[1])),
+    "concat": lambda _: (("axis", 1),),
+    "pad": lambda _: (("after", (0, 1)), ("before", (1, 1))),
+    "cast": lambda _: (("dtype", "int32"),),
+    "rope": lambda shape: (("head_dim", shape[1]), ("heads", 1), ("theta", 10_000)),
+    "one_hot": lambda shape: (("depth", shape[1]), ("dtype", "float32")),
+    "top_k_gate": lambda _: (("k", 2),),
+    **dict.fromkeys(("sgd_update", "adam_m", "adam_v", "adamw_update"), lambda _: _ADAM),
+}
+
+
+def _case(
+    name: str, shape: tuple[int, ...], grid: tuple[int, int], dtype: DType = _F32, cause: str = NONE
+) -> Case:
+    kernel, op = name.split()
+    attrs = MOVES_ATTRS[op](shape) if op in MOVES_ATTRS else ()
+    return Case(kernel, op, shape, grid, dtype, attrs=attrs, cause=cause)
+
+
+_HEADS: Final[Attrs] = (("head_dim", 16), ("heads", 8), ("theta", 10_000))
+MOVES: Final[tuple[Case, ...]] = (
+    _case("MOVE reshape", (32, 64), (1, 1)),
+    _case("MOVE reshape", (32, 64), (8, 8), cause=OWNER),
+    _case("MOVE slice", (32, 48), (8, 8), _F16, OWNER),
+    _case("MOVE concat", (32, 64), (8, 8), _BF16, OWNER),
+    _case("MOVE pad", (33, 66), (8, 8), cause=OWNER),
+    _case("MOVE broadcast_to", (32, 64), (8, 8), cause=OWNER),
+    _case("TRANSPOSE transpose", (64, 64), (64, 1), cause=COPY),
+    _case("TRANSPOSE transpose", (64, 64), (8, 8), cause=THREE_WAYS),
+    _case("TRANSPOSE transpose", (128, 128), (16, 16), _F16, THREE_WAYS),
+    _case("GATHER embedding", (4, 512, 64), (8, 8)),
+    _case("GATHER embedding", (8, 1024, 64), (8, 16), _F16),
+    _case("GATHER embedding", (64, 64, 64), (8, 8), cause=ALL_ROWS),
+    _case("GATHER gather", (1, 64, 64), (8, 1), cause=SINGLE),
+    _case("GATHER scatter_add", (64, 64, 64), (8, 8), _BF16, UPDATES),
+    _case("CACHE_APPEND cache_append", (4, 256), (8, 8)),
+    _case("CACHE_APPEND cache_append", (4, 256), (8, 8), _F16, SPREAD),
+    _case("CACHE_APPEND cache_append", (16, 64), (8, 8), cause=ALL_ROWS),
+    _case("ELEMENTWISE where", (32, 64), (8, 8)),
+    _case("ELEMENTWISE greater", (32, 64), (8, 8), _F16),
+    _case("ELEMENTWISE cast", (32, 64), (8, 8)),
+    Case("ELEMENTWISE", "rope", (32, 128), (8, 8), _BF16, attrs=_HEADS),
+    _case("ELEMENTWISE rope", (32, 128), (8, 8), cause=PARTNER),
+    _case("ELEMENTWISE one_hot", (32, 64), (8, 8)),
+    _case("ELEMENTWISE top_k_gate", (32, 16), (8, 8), cause=GATE),
+    _case("REDUCE argmax", (16, 128), (8, 4)),
+    _case("REDUCE cross_entropy", (16, 128), (8, 4), _F16),
+    _case("OPTIMISER sgd_update", (32, 64), (8, 8)),
+    _case("OPTIMISER adam_m", (32, 64), (8, 8), _BF16),
+    _case("OPTIMISER adam_v", (32, 64), (8, 8), _F16),
+    _case("OPTIMISER adamw_update", (32, 64), (8, 8)),
+)
