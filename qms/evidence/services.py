@@ -116,7 +116,7 @@ def retrieve_evidence(*, actor: User, evidence_id: UUID, raw: bool = False) -> t
     try:
         data = store.get(sha256)
     except store.StoredFileError as error:
-        raise _tampered([item], actor.audit_actor()) from error
+        raise tampered([item], actor.audit_actor()) from error
     record(AuditKind.EVIDENCE_RETRIEVED, actor=actor.audit_actor(), subject=item, refs=[sha256])
     return item, data
 
@@ -165,10 +165,10 @@ def check_files(workload: Workload, *, as_actor: Actor) -> None:
     """Raise CriterionNotMet (G7-4) if a file of the evidence that counts was changed; the items are marked for it."""
     broken = selectors.damaged(list(selectors.current(workload)))
     if broken:
-        raise _tampered(broken, as_actor)
+        raise tampered(broken, as_actor)
 
 
-def _tampered(broken: list[EvidenceItem], as_actor: Actor) -> CriterionNotMet:
+def tampered(broken: list[EvidenceItem], as_actor: Actor) -> CriterionNotMet:
     """Return the refusal; what it demands happens beside its event, after the action was rolled back (spec 3.5.4)."""
     ids = [item.pk for item in broken]
 

@@ -112,7 +112,7 @@ class EquivalenceFacts:
 
 @dataclass(frozen=True, slots=True)
 class ManifestFacts:
-    """EV-16; demo marks a run that was no own workload."""
+    """EV-16; demo marks a run that was no own workload. artefact: SHA-256 of its model file, "" for a text."""
 
     run_id: str
     manifest_sha256: str
@@ -120,6 +120,7 @@ class ManifestFacts:
     criteria_sha256: str
     demo: bool
     deviations_approved: bool
+    artefact: str = ""
 
 
 def baseline_from(data: Mapping[str, Any]) -> BaselineFacts:
@@ -199,6 +200,7 @@ def manifest_from(data: Mapping[str, Any]) -> ManifestFacts:
             str(data["criteria_sha256"]),
             bool(data.get("demo", False)),
             bool(data.get("deviations_approved", False)),
+            str((data.get("lineage") or {}).get("artefact") or ""),
         )
 
 

@@ -29,6 +29,7 @@ urlpatterns = [
     path(f"{_APPROVAL}zurueckgeben/", approval_views.give_back, name="approval_return"),
     path(f"{_APPROVAL}zurueckziehen/", approval_views.withdraw, name="approval_withdraw"),
     path(f"{_APPROVAL}dokument/", approval_views.document, name="approval_document"),
+    path(f"{_APPROVAL}nachweise.zip", approval_views.evidence_zip, name="approval_evidence_zip"),
     path(f"{_APPROVAL}pruefbericht/", approval_views.verification, name="approval_verification"),
     path(f"{_APPROVAL}gate-bericht/", approval_views.gate_report, name="approval_gate_report"),
     path("nachweise/<uuid:evidence_id>/", evidence_views.evidence, name="evidence"),

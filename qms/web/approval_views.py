@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from tempfile import TemporaryFile
 from typing import Any, Final
 from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -19,7 +22,7 @@ from qms.approvals.choices import ApprovalType
 from qms.approvals.dossier import BuiltDossier
 from qms.approvals.models import UNDECIDED, Approval
 from qms.approvals.panel import Action
-from qms.approvals.services import decisions, requests
+from qms.approvals.services import decisions, files, requests
 from qms.core import clock
 from qms.core.store import StoredFileError
 from qms.evidence import selectors as evidence
@@ -30,7 +33,7 @@ from qms.signing import selectors as signing
 from qms.web import approval_gates, approval_page
 from qms.web.answers import account, done, submit
 from qms.web.approval_forms import RequestForm, TextForm
-from qms.web.downloads import attachment
+from qms.web.downloads import attachment, attachment_file
 from qms.web.workload_views import workload_crumbs
 from qms.workloads import selectors as workloads
 from qms.workloads.models import Workload
@@ -142,8 +145,19 @@ def document(request: HttpRequest, approval_id: UUID) -> HttpResponse:
         found = decisions.request_document(actor=actor, approval_id=approval_id)
         messages.success(request, _("Die Siegelung läuft wieder."))
         return done(request, found, reverse("approval", args=[approval_id]))
-    found, data = decisions.retrieve_document(actor=actor, approval_id=approval_id)
+    found, data = files.retrieve_document(actor=actor, approval_id=approval_id)
     return attachment(data, f"{found.number}.pdf", "application/pdf")
+
+
+@login_required
+@require_GET
+def evidence_zip(request: HttpRequest, approval_id: UUID) -> HttpResponseBase:
+    """Download document, evidence and model file in one: what a replay on an own computer needs."""
+    with ExitStack() as opened:
+        file = opened.enter_context(TemporaryFile())
+        found = files.retrieve_evidence(actor=account(request), approval_id=approval_id, target=file)
+        opened.pop_all()  # the answer closes it
+    return attachment_file(file, f"{found.number}-nachweise.zip", "application/zip")
 
 
 @login_required

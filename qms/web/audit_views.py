@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
@@ -25,6 +25,7 @@ from qms.roles.permissions import Permission
 from qms.web import audit_page
 from qms.web.answers import account, done, submit
 from qms.web.approval_forms import ExportForm
+from qms.web.downloads import attachment_file
 from qms.web.fragments import fragment
 
 PAGE_SIZE: Final = 50
@@ -105,11 +106,7 @@ def export_progress(request: HttpRequest, export_id: UUID) -> HttpResponse:
 def export_file(request: HttpRequest, export_id: UUID) -> HttpResponseBase:
     """Hand out the file of an export; recorded, and from then on a pin outside the system."""
     path = services.hand_out_export(actor=account(request), export_id=export_id)
-    response = FileResponse(path.open("rb"), as_attachment=True, filename=f"audit-export-{export_id}.zip")
-    response["Content-Type"] = "application/zip"
-    response["X-Content-Type-Options"] = "nosniff"
-    response["Cache-Control"] = "private, no-store"
-    return response
+    return attachment_file(path.open("rb"), f"audit-export-{export_id}.zip", "application/zip")
 
 
 def _require(actor: User) -> None:

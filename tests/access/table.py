@@ -327,6 +327,7 @@ ROWS: Final[tuple[Row, ...]] = (
         post=Act("P32", "view", status=409),
         note="the seal is there: nothing to repeat",
     ),
+    Row("approval_evidence_zip", WORKLOAD, _approval("frei"), _nothing),
     Row("approval_verification", WORKLOAD, _approval("frei"), _nothing),
     Row("approval_gate_report", WORKLOAD, _approval("frei"), _nothing),
     Row("evidence", WORKLOAD, _extra("evidence"), _nothing),

@@ -275,7 +275,10 @@ def test_file_names_of_downloads_cannot_break_out():
 
 def test_every_download_is_an_attachment_nobody_caches(world: World):
     urls = {
-        "FG": [reverse("approval_document", args=[world.approvals["frei"].pk])],
+        "FG": [
+            reverse(name, args=[world.approvals["frei"].pk])
+            for name in ("approval_document", "approval_evidence_zip")
+        ],
         "PR": [reverse("evidence_file", args=[world.extras["evidence"].pk])],
         "AU": [reverse("audit_export_file", args=[world.extras["export"].pk])],
     }

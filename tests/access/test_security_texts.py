@@ -63,6 +63,7 @@ def test_hostile_title_stays_text_on_every_page(world: World, actor: str):
         if row.get != 200 or row.name in {
             "health",
             "approval_document",
+            "approval_evidence_zip",
             "evidence_file",
             "audit_export_file",
             "run_map",

@@ -26,6 +26,7 @@ ONLY_IN = {
         "qms.core.isolation",
         "qms.core.supervisor",
         "pilots.demo_output",
+        "pilots.graph.cli.origin",  # asks git, at the side of the person who captures
         "pilots.management.commands.demo",
     ),
     "celery": ("qms.core.tasks", "qms.core.health_checks", "qms.config.celery"),

@@ -15,16 +15,18 @@ from pilots.wafer.cycle.lines import Line, spread
 from pilots.wafer.cycle.simulate import Outcome, simulate
 from pilots.wafer.machine import MACHINES
 from tests.bench.table import Table, cpu_seconds
+from tests.bench.traffic import neighbours, transpose
 
 WSE_2 = MACHINES["wse-2"]
 SIDE = 64
 WORDS, TIMES = 8, 1000
+PACKETS = 128
 
 
 def measure(_world: object, table: Table) -> None:
     """All measures, one after the other."""
     table.section("Emulator: Takt für Takt", "Dauer", "", "")
-    for name, build in (("jeder Router leitet durch", _pass_through), ("jedes Element empfängt", _broadcast)):
+    for name, build in BUSY:
         _busy(table, f"{name}, {SIDE} x {SIDE}", build)
     _product(table)
     _full_wafer(table)
@@ -35,6 +37,7 @@ def _busy(table: Table, name: str, build: Callable[[], Image]) -> None:
     seconds = cpu_seconds(lambda: done.append(simulate(build())), rounds=3)
     tile_cycles, hops = done[-1].cycles * SIDE * SIDE, done[-1].hops
     note = f"{tile_cycles / seconds / 1e6:.0f} Mio. Elementtakte/s, {hops / seconds / 1e6:.0f} Mio. Wege/s"
+    note += f" ({done[-1].cycles} Takte, {hops / 1e6:.1f} Mio. Wege)"
     table.single(name, seconds, note)
 
 
@@ -69,6 +72,16 @@ def _broadcast() -> Image:
     for place, program in enumerate(spread(line, 0, address, WORDS, 0)):
         image.program(line.at(place), repeat(TIMES, program))
     return image
+
+
+# What stands in quotes is what BookSim2 calls the traffic; `tests.bench.traffic` says how to set it beside this.
+BUSY: tuple[tuple[str, Callable[[], Image]], ...] = (
+    ("jeder Router leitet durch", _pass_through),
+    ("jedes Element empfängt", _broadcast),
+    ("„neighbor“, Rate 1", lambda: neighbours(WSE_2, SIDE, TIMES * WORDS, 1.0)),
+    ("„neighbor“, Rate 0,1", lambda: neighbours(WSE_2, SIDE, TIMES * WORDS // 10, 0.1)),
+    ("„transpose“, voll bis zur Diagonale", lambda: transpose(WSE_2, SIDE, PACKETS)),
+)
 
 
 def _full_wafer(table: Table) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pilots.wafer.handlers.base import Array, Handler, Inputs, decimal, indices, wide
 from pilots.wafer.numerics import Float, rsqrt, square
-from pilots.wafer.numerics_sums import meeting_sum, largest, log_softmax, mean, smallest, softmax
+from pilots.wafer.numerics_sums import largest, log_softmax, mean, meeting_sum, smallest, softmax
 from pilots.wafer.program import Call
 
 Reduction = Callable[[Float, int], Float]

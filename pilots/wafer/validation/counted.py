@@ -20,7 +20,9 @@ from pilots.wafer.validation.words import amount, signed_percent, table
 from qms.core.values import decimal_text, rounded
 
 FILE: Final = "agreement.json"
-ABOUT: Final = "Written by `python -m pilots.wafer validate --write`; cycles, predicted ones as decimal strings."
+ABOUT: Final = (
+    "Written by `python -m pilots.wafer validate --write`; cycles, predicted ones as decimal strings."
+)
 
 
 @dataclass(frozen=True, slots=True)

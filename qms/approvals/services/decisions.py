@@ -12,13 +12,12 @@ from qms.approvals.choices import ApprovalStatus, ApprovalType, Decision, Signat
 from qms.approvals.documents import Wording
 from qms.approvals.mails import Occasion
 from qms.approvals.models import Approval, ApprovalDecision, DecisionRecord
-from qms.approvals.services import acts
+from qms.approvals.services import acts, files
 from qms.approvals.transitions import Trigger
 from qms.audit.events import AuditKind
 from qms.audit.services import audited, record, witnessed
 from qms.core import clock
 from qms.core.errors import WrongState
-from qms.core.store import StoredFileError
 from qms.evidence import services as evidence
 from qms.gates import services as gates
 from qms.gates.facts import SignerFacts
@@ -28,12 +27,10 @@ from qms.roles.permissions import Permission
 from qms.roles.roles import Role
 from qms.roles.rules import four_eyes_complete
 from qms.signing import ceremony
-from qms.signing import selectors as sealed
 from qms.signing import services as signing
 from qms.workloads.models import Workload
 
 TRIGGERS = {Decision.APPROVE: Trigger.APPROVE, Decision.REJECT: Trigger.REJECT}
-REFUSED_DOCUMENT = "DOKUMENT_VERWEIGERT"
 SETTLED_EVENTS = {Decision.APPROVE: AuditKind.APPROVAL_GRANTED, Decision.REJECT: AuditKind.APPROVAL_REJECTED}
 
 
@@ -124,50 +121,9 @@ def request_document(*, actor: User, approval_id: UUID) -> Approval:
     """Ask for the signed document again after sealing failed (P32); without a decision there is none (G7-9)."""
     approval = selectors.lock(approval_id, actor=actor)
     role = guards.require(actor=actor, permission=Permission.SEAL_DOCUMENT, workload=approval.workload)
-    _check_decided(approval)
+    files.check_decided(approval)
     signing.repeat_sealing(actor=actor.audit_actor(role), subject_id=approval.pk)
     return approval
-
-
-@audited
-def retrieve_document(*, actor: User, approval_id: UUID) -> tuple[Approval, bytes]:
-    """Record the download of the signed document and return it; refused before the decision (G7-9) and the seal."""
-    approval = selectors.get(approval_id, actor=actor)
-    _check_decided(approval)
-    document = sealed.document_of(approval.pk)
-    if document is None or not document.final_sha256:
-        raise WrongState(
-            _("Das Freigabedokument ist noch nicht gesiegelt (G7-9)."),
-            id="G7-9",
-            code=REFUSED_DOCUMENT,
-            next_step=_("Warten Sie, bis das Siegel vorliegt, oder stoßen Sie die Siegelung erneut an."),
-        )
-    try:
-        data = sealed.final_pdf(document)
-    except StoredFileError as error:
-        raise WrongState(
-            _("Die gespeicherte Datei des Freigabedokuments passt nicht mehr zu ihrer Prüfsumme (G7-4)."),
-            id="G7-4",
-            code=REFUSED_DOCUMENT,
-            next_step=_("Informieren Sie das Qualitätsmanagement und die Administration."),
-        ) from error
-    record(
-        AuditKind.DOCUMENT_RETRIEVED,
-        actor=actor.audit_actor(),
-        subject=document,
-        refs=[document.final_sha256],
-    )
-    return approval, data
-
-
-def _check_decided(approval: Approval) -> None:
-    if approval.decided_at is None:
-        raise WrongState(
-            _("Kein Freigabedokument ohne Entscheidung. Verfügbar: Gate-Bericht (G7-9)."),
-            id="G7-9",
-            code=REFUSED_DOCUMENT,
-            next_step=_("Der Gate-Bericht steht auf der Seite des Antrags."),
-        )
 
 
 def _check_may_decide(approval: Approval, actor: User, decision: Decision) -> Role:

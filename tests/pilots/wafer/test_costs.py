@@ -308,11 +308,12 @@ def test_two_level_sum_of_a_few_words_is_the_published_formula_with_the_best_gro
     assert collectives.two_level(b, p, WSE_2) == pytest.approx(published, rel=0.06)
 
 
-def test_matrix_vector_product_is_no_slower_than_published() -> None:
+def test_matrix_vector_product_takes_what_was_published() -> None:
     b, p = 16, 512
     whole = 32 * (8 + ceil(32 / 4)) + published_two_level(b, p, 16) + p / 2 + b + 2 * TR + 1
     setting = replace(at(F16, alone=True, launch=0.0), sum_bytes=2)
-    assert terms(Kernel.GEMV, "matmul", (1, 32, 32), (512, 512), setting).cycles <= whole
+    found = terms(Kernel.GEMV, "matmul", (1, 32, 32), (512, 512), setting).cycles
+    assert found == pytest.approx(whole, rel=0.01)
 
 
 def test_where_long_streams_meet_one_ramp_takes_one_after_the_other() -> None:

@@ -10,13 +10,13 @@ import pytest
 from pilots.graph.ir import DType
 from pilots.wafer import numerics, numerics_products, numerics_sums
 from pilots.wafer.handlers.table import apply
+from pilots.wafer.meeting import group_size, middle_of, root_of, spans_of
 from pilots.wafer.numerics_products import (
     accumulate_product,
     chained_product,
     rotated_product,
     two_level_product,
 )
-from pilots.wafer.meeting import group_size, middle_of, root_of, spans_of
 from pilots.wafer.numerics_sums import chained_sum, meeting_sum
 from pilots.wafer.program import Kernel
 from tests.pilots.wafer.hand_built import call, numbers
@@ -276,6 +276,7 @@ SIZES = [(1, 1, 1, 1), (1, 7, 5, 3), (3, 13, 11, 4), (2, 5, 3, 8), (5, 16, 7, 4)
 @pytest.mark.parametrize(("m", "k", "n", "tile"), SIZES)
 def test_products_equal_the_scalar_loop_bit_for_bit(m: int, k: int, n: int, tile: int) -> None:
     left, right = numbers("left", m, k), numbers("right", k, n)
+
     def chained(row: Any, column: Any, _i: int, _j: int) -> Any:
         return scalar_chain(scalar_parts(row, column, tile))
 

@@ -1,4 +1,4 @@
-"""The golden demo run: `python -m tests.pilots.wafer.update_golden` writes its file anew after a wanted change."""
+"""Golden files: `python -m tests.pilots.wafer.update_golden` writes them anew after a wanted change."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pilots.wafer import emulator
 from pilots.wafer.machine import WSE_2
 
 GOLDEN: Final = Path(__file__).parent / "golden_demo.json"
+FUNCTIONAL: Final = Path(__file__).parent / "golden_functional.json"
 TEXT: Final = "64-256-256-8"
 
 
@@ -27,8 +28,17 @@ def demo() -> dict[str, Any]:
     }
 
 
+def functional() -> dict[str, Any]:
+    """Return the digests of perceptrons and of every handler as the file holds them."""
+    from tests.pilots.wafer.test_functional_handlers import handler_digests
+    from tests.pilots.wafer.test_functional_run import perceptron_digests
+
+    return {"handlers": handler_digests(), "perceptrons": perceptron_digests()}
+
+
 if __name__ == "__main__":
-    GOLDEN.write_text(
-        json.dumps(demo(), indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
-    sys.stdout.write(f"{GOLDEN.name} written\n")
+    for path, made in ((GOLDEN, demo()), (FUNCTIONAL, functional())):
+        path.write_text(
+            json.dumps(made, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
+        sys.stdout.write(f"{path.name} written\n")

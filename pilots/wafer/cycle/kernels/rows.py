@@ -77,9 +77,7 @@ class Rows:
         """Combine the results along each row and bring them back to all of its elements."""
         line = lines.Line(self.image, "x", self.image.width)
         stores = lines.storing(line.length)
-        there = lines.reduce(
-            line, self._messages, self.sums, self.rows, combine=combine, stores=stores
-        )
+        there = lines.reduce(line, self._messages, self.sums, self.rows, combine=combine, stores=stores)
         back = lines.spread(line, lines.root_of(self._messages), self.sums, self.rows, self._colors)
         self._steps.append([own + other for own, other in zip(there, back, strict=True)])
 

@@ -10,7 +10,6 @@ import pytest
 from pilots.graph.builder import GraphBuilder
 from pilots.graph.ir import DType
 from pilots.wafer import cycle, functional
-from pilots.wafer.__main__ import __file__ as ENTRY
 from pilots.wafer.__main__ import main
 from pilots.wafer.cli import validate
 from pilots.wafer.compiler import Request, compile_graph
@@ -28,7 +27,7 @@ from pilots.wafer.program import Kernel
 from pilots.wafer.validation.counted import FILE, Counted, name_of
 from tests.pilots.wafer.hand_built import call, numbers, perceptron, program
 
-ROOT = Path(ENTRY).parents[2]
+ROOT = Path(validate.__file__).parents[3]
 LAB = lab_mesh(16, 16)
 FLOATS = (DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16)
 PRODUCT_KERNELS = ("STATIONARY", "GEMV", "SUMMA", "CANNON", "MESH_GEMM")
@@ -247,7 +246,9 @@ def test_the_command_prints_both_counts_and_writes_frames(tmp_path, capsys):
     target = tmp_path / "frames.json"
     assert main(["cycle", "--kernel", "chain", "--grid", "8x1", "--shape", "4", "--trace", str(target)]) == 0
     assert "gezählt      46 Takte" in capsys.readouterr().out
-    assert json.loads(target.read_text())[0]["moves"]
+    frames = json.loads(target.read_text())
+    assert frames[0] == {"cycle": 0, "doing": "swwwwwww", "moves": []}
+    assert sum(move[2] == "E" for frame in frames for move in frame["moves"]) == 7 * 4
 
 
 @pytest.mark.parametrize("kernel", ["SUMMA", "GEMV", "NORM", "STENCIL", "ELEMENTWISE"])
