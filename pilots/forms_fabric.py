@@ -26,7 +26,7 @@ class FabricForm(forms.Form):
     """Which kernel, on how many elements; what is not said is proposed. A valid form has its answer in `seen`."""
 
     ablauf = forms.ChoiceField(
-        label=_("Ablauf"),
+        label=_("Welcher Ablauf"),
         choices=[(name, name) for name in fabric_view.SHOWS],
         widget=forms.HiddenInput,
         error_messages=dict.fromkeys(("required", "invalid_choice"), UNKNOWN),

@@ -44,7 +44,7 @@ def effort(request: HttpRequest, workload_id: UUID) -> HttpResponse:
             "item": item,
             "shown": pages_porting.shown(facts) if facts else None,
             "form": form,
-            "may_enter": guards.prefetch(actor, [workload]).may(Permission.UPLOAD_EVIDENCE, workload),
+            "may_enter": guards.prefetch(actor, [workload]).may(Permission.START_TARGET_RUN, workload),
         }
         return render(request, "pilots/porting.html", context)
 

@@ -40,12 +40,12 @@ class Effort:
 
 @audited
 def enter_effort(*, actor: User, workload_id: UUID, efforts: Mapping[str, Effort]) -> EvidenceItem:
-    """Hand in the porting report again, with person days for every category (P14, G4-6).
+    """Hand in the porting report again, with person days for every category (P13: who runs the target, G4-6).
 
     Raises CriterionNotMet (G4-6) without a report, for a missing category, an impossible number or a bare zero.
     """
     workload = workloads.lock(workload_id, actor=actor)
-    role = guards.require(actor=actor, permission=Permission.UPLOAD_EVIDENCE, workload=workload)
+    role = guards.require(actor=actor, permission=Permission.START_TARGET_RUN, workload=workload)
     item = selectors.porting_evidence(workload)
     if item is None:
         raise CriterionNotMet(

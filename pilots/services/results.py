@@ -89,20 +89,25 @@ class ImportedFile:
 
 
 @audited
-def import_baseline(*, actor: User, workload_id: UUID, platform_id: UUID, file: ImportedFile) -> Run:
-    """Take a benchmark file as the baseline of a platform in use (P12, P14); a refused file leaves its event."""
+def import_baseline(
+    *, actor: User, workload_id: UUID, platform_id: UUID, file: ImportedFile, number: int | None = None
+) -> Run:
+    """Take a benchmark file as the baseline of a platform in use (P12, P14); a refused file leaves its event.
+
+    number: which run of the file, if it holds several.
+    """
     workload = workloads.lock(workload_id, actor=actor)
     guards.require(actor=actor, permission=Permission.START_BASELINE_RUN, workload=workload)
     role = guards.require(actor=actor, permission=Permission.UPLOAD_EVIDENCE, workload=workload)
     platform = check_baseline_start(workload, platform_id)
-    imported = catalog.read_benchmark(file.data, file.name)
+    imported = catalog.read_benchmark(file.data, file.name, number)
     run = Run.objects.create(
         workload=workload,
         role=RunRole.BASELINE.value,
         source=RunSource.IMPORT.value,
         platform=platform,
         started_by=actor.person,
-        parameters={"file": file.name},
+        parameters={"file": file.name} | ({"run": number} if number else {}),
         model_digest=workload.model_digest,
         started_at=clock.now(),
     )

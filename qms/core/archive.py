@@ -21,7 +21,7 @@ def write_zip(target: IO[bytes], *, stored: Mapping[str, str], texts: Mapping[st
     Nothing is held in memory but a chunk. Raises StoredFileError for the first stored file that is missing or changed.
     """
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-        for name in sorted(stored | texts):
+        for name in sorted({*stored, *texts}):
             info = zipfile.ZipInfo(name, UNDATED)
             info.create_system, info.external_attr = _UNIX, 0o644 << 16
             with _open(name, stored, texts) as source, archive.open(info, "w") as entry:

@@ -65,6 +65,10 @@ class Unit(StrEnum):
     CYCLES = "cycles"
     JOULES = "J"
     EURO = "EUR"
+    WATTS = "W"
+    HOURS = "h"
+    CELSIUS = "°C"
+    BYTES_PER_SECOND = "B/s"
 
 
 class Better(StrEnum):

@@ -454,7 +454,7 @@ ROWS: Final[tuple[Row, ...]] = (
         WORKLOAD,
         _workload("entwurf"),
         _nothing,
-        post=Act("P14", "run", _effort, status=422),
+        post=Act("P13", "run", _effort, status=422),
         note="the porting report comes with the target run",
     ),
     Row("pilot_target", WORKLOAD, _workload("frei"), _nothing, post=Act("P13", "run", _platform)),

@@ -47,17 +47,19 @@ def one_cycle(state: State, now: int) -> None:
     """Let every router and every element that is due do what it can."""
     slot = now & RING - 1
     bit = 1 << slot
+    count = state.near.shape[0]  # divided by once here, not for every element
+    colors, threads = state.queues.shape[0] // count, state.threads.shape[0] // count
     routers, elements = state.ring_lengths[0, slot], state.ring_lengths[1, slot]
     hops = 0
     for index in range(routers):
         p = state.router_ring[slot, index]
         state.router_due[p] &= ~bit
-        hops += route(state, p, now)
+        hops += route(state, p, colors, now)
     state.counters[HOPS] += hops
     for index in range(elements):
         p = state.element_ring[slot, index]
         state.element_due[p] &= ~bit
-        step(state, p, now)
+        step(state, p, colors, threads, now)
     state.ring_lengths[0, slot] = 0
     state.ring_lengths[1, slot] = 0
     state.counters[VISITS] += routers + elements

@@ -149,9 +149,8 @@ def take(state: State, p: int, q: int, now: int) -> None:
 
 
 @inlined
-def route(state: State, p: int, now: int) -> int:
+def route(state: State, p: int, colors: int, now: int) -> int:
     """One cycle of the router of p; return the links that wavelets went over."""
-    colors = state.queues.shape[0] // state.near.shape[0]
     used = hops = 0
     for color in range(colors):
         q = p * colors + color

@@ -230,10 +230,8 @@ def run_thread(state: State, p: int, t: int, colors: int, now: int, sent: int) -
 
 
 @inlined
-def step(state: State, p: int, now: int) -> None:
+def step(state: State, p: int, colors: int, threads: int, now: int) -> None:
     """One cycle of element p: threads in ascending order, again after a signal."""
-    elements = state.near.shape[0]
-    colors, threads = state.queues.shape[0] // elements, state.threads.shape[0] // elements
     sent, again = 0, True
     while again:
         again = False

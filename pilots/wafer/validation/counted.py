@@ -48,7 +48,7 @@ class Counted:
 
 
 def _row(row: Agreement) -> dict[str, Any]:
-    predicted = decimal_text(rounded(row.predicted, 6))
+    predicted = decimal_text(rounded(row.predicted, 9))
     return {"counted": row.counted, "predicted": predicted, "same_bits": row.same_bits}
 
 
@@ -60,10 +60,10 @@ def name_of(case: Case) -> str:
 
 
 def count(found: Assessment) -> Counted:
-    """Run every case, and every entry of the vendor's simulator that has a program."""
+    """Run every case, and every entry of the vendor's simulator that has a program; figures as they are kept."""
     programs = ((line.row.entry.id, program_of(line)) for line in simulated(found))
     runs = {name: agreement.check(case).counted for name, case in programs if case}
-    return Counted(agreement.table(), runs)
+    return Counted.from_json(Counted(agreement.table(), runs).to_json())
 
 
 def simulated(found: Assessment) -> list[Line]:
@@ -132,6 +132,6 @@ def _simulated(line: Line, cycles: int | None) -> tuple[str, ...]:
         amount(published) if published else "–",
         amount(predicted),
         signed_percent(predicted / published - 1) if published else "–",
-        str(cycles) if cycles else "–",
+        amount(cycles) if cycles else "–",
         signed_percent(cycles / published - 1) if published and cycles else "–",
     )

@@ -11,16 +11,13 @@ import pytest
 
 from pilots import demo
 from qms.approvals import dossier
-from qms.approvals.models import Approval
-from qms.audit.actors import SYSTEM
-from qms.audit.events import AuditKind
-from qms.audit.services import record, unit
 from qms.core import jobs, store
 from qms.evidence.models import EvidenceItem
 from qms.signing.models import Document
 from tests.qms.web.evidence_zip import commands, download, type_in, unpack, url
-from tests.walk import JSON, World, address, assert_refused, kinds_since, log_size, nothing_but, screen
+from tests.walk import JSON, World, address, assert_refused, kinds_since, log_size, nothing_but, screen, world
 
+__all__ = ["world"]
 STAGE = "sealed"
 pytestmark = [pytest.mark.django_db, pytest.mark.needs("pango")]
 REPLAYED = "Nachrechnung: gleich – Nachgerechnet, gleiches Ergebnis."
@@ -44,17 +41,15 @@ def pinned(world: World) -> list[EvidenceItem]:
     return list(EvidenceItem.objects.filter(pk__in=[row["id"] for row in rows]))
 
 
-def test_unpacked_and_typed_in_as_it_says_the_run_gives_the_same_digest(
-    world: World, tmp_path: Path
-) -> None:
+def test_unpacked_and_typed_in_as_it_says_the_run_gives_the_same_digest(world: World, tmp_path: Path) -> None:
     files = unpack(download(world, "au01"), tmp_path)
     first, second = commands(files)
     verified = type_in(first, tmp_path)
     assert (verified.returncode, verified.stderr) == (3, "")  # no trust anchor was given
     assert REPLAYED in verified.stdout
     replayed = type_in(second, tmp_path)
-    assert (replayed.returncode, replayed.stderr) == (0, "")
-    assert "das Modell steht im Laufmanifest" in files["LIESMICH.txt"].decode().replace("Das", "das")
+    assert replayed.returncode == 0, replayed.stderr
+    assert "Eine Modelldatei gibt es nicht" in files["LIESMICH.txt"].decode()
 
 
 def test_holds_the_document_and_every_pinned_file_byte_by_byte(world: World, tmp_path: Path) -> None:
@@ -83,37 +78,16 @@ def test_every_thing_retrieved_is_recorded_once(world: World) -> None:
     assert kinds_since(size) == ["DOKUMENT_ABGERUFEN", *["NACHWEIS_ABGERUFEN"] * len(pinned(world))]
 
 
-def test_a_file_handed_in_lies_beside_its_facts_under_a_harmless_name(world: World, tmp_path: Path) -> None:
-    item, raw = pinned(world)[0], b"a;b\n1;2\n"
-    sha256 = store.put(raw)
-    with unit(actor=SYSTEM):
-        EvidenceItem.objects.filter(pk=item.pk).update(raw_sha256=sha256, raw_name="../..\\Werte.Csv")
-        record(AuditKind.DEMO_SEEDED, actor=SYSTEM, subject=item)
-    assert not [name for name in unpack(download(world, "pr01"), tmp_path) if "rohdatei" in name]
-
-
 def test_the_link_stands_beside_the_signed_document(world: World) -> None:
     page = world.browser("au01").get(address("approval", world.approval_id))
     assert "Nachweise als ZIP" in screen(page)
     assert f'href="{url(world)}"' in page.content.decode()
 
 
-def test_there_is_none_before_the_seal(world: World) -> None:
-    with unit(actor=SYSTEM):
-        Document.objects.filter(subject_id=world.approval_id).update(state="AUSSTEHEND", final_sha256="")
-        record(AuditKind.DEMO_SEEDED, actor=SYSTEM, subject=world.approval)
-    assert "Nachweise als ZIP" not in screen(world.browser("au01").get(address("approval", world.approval_id)))
-    message = "Das Freigabedokument ist noch nicht gesiegelt (G7-9)."
-    with nothing_but("DOKUMENT_VERWEIGERT"):
-        answer = world.browser("au01").get(url(world), headers=JSON)
-    assert_refused(answer, status=409, code="DOKUMENT_VERWEIGERT", id="G7-9", message=message)
-
-
 def test_outsiders_learn_nothing(world: World) -> None:
     with nothing_but():
         answer = world.browser("ad01").get(url(world))
     assert answer.status_code == 404
-    assert Approval.objects.filter(pk=world.approval_id).exists()
 
 
 @pytest.mark.parametrize("kind", ["EV-02", "EV-16"])
