@@ -32,7 +32,9 @@ class BaselineForm(forms.Form):
         required=False,
         allow_empty_file=True,  # the importer refuses it, which leaves its event
         help_text=_(
-            "Gelesen werden vLLM-Benchmark (JSON) und MLPerf LoadGen (summary und detail), bis 8\u00a0MiB."
+            "Gelesen werden Ergebnisse von vLLM, SGLang, TensorRT-LLM, GuideLLM, AIPerf, MLPerf, LLMPerf, inference-perf, "
+            "lm-eval, NCCL, nvidia-smi, DCGM, Prometheus, MLflow, W&B und PyTorch-Profiler, bis 8\u00a0MiB. Größere Spuren "
+            "liest „python -m pilots.baseline import“."
         ),
     )
     platform = forms.ModelChoiceField(
@@ -41,6 +43,12 @@ class BaselineForm(forms.Form):
         required=False,
         empty_label=_("Bitte wählen"),
     )
+    number = forms.IntegerField(
+        label=_("Nummer des Laufs"),
+        required=False,
+        min_value=1,
+        help_text=_("Nur nötig, wenn die Datei mehrere Läufe enthält."),
+    )
     only_file = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -48,7 +56,7 @@ class BaselineForm(forms.Form):
         field = self.fields["platform"]
         assert isinstance(field, forms.ModelChoiceField)
         field.queryset = PlatformProfile.objects.filter(is_existing=True)
-        for name in ("file", "platform"):
+        for name in ("file", "platform", "number"):
             self.fields[name].asked_later = True  # type: ignore[attr-defined]  # read by the field template
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter_ns
+from typing import Any, Final
 from uuid import UUID
 
 from pilots import catalog
@@ -16,8 +17,12 @@ from pilots.services.runs import BASELINE_JOB, TARGET_JOB
 from qms.audit.actors import EMULATOR, SYSTEM
 from qms.core.clock import timestamp
 from qms.core.jobs import JobContext, register
+from qms.core.values import Axes
 from qms.evidence.choices import EvidenceType
 from qms.gates import services as gates
+
+# What these say of a capture is written in its file by who handed it in: operations, outputs of the framework, origin.
+CLAIMING: Final = frozenset({EvidenceType.PORTING, EvidenceType.EQUIVALENCE, EvidenceType.LINEAGE})
 
 
 def _failed(job_id: UUID, reason: str) -> None:
@@ -69,14 +74,21 @@ def emulate_target(ctx: JobContext) -> None:
         run.parameters, note=note, tolerance=_tolerance(), hooks=_hooks(ctx, "Emulation")
     )
     facts = emulated.facts | {"EV-05": porting.with_kept_effort(run, emulated.facts["EV-05"])}
-    axes = results.REPLAYED if emulated.replay_equal else results.EMULATED
     pieces = tuple(
-        Piece(kind, results.title_for(kind, run.platform.name), data, axes)
+        Piece(kind, results.title_for(kind, run.platform.name), data, _axes(run, kind, data, emulated))
         for kind, data in ((EvidenceType(code), data) for code, data in facts.items())
     )
     validity = RunValidity.VALID if emulated.valid else RunValidity.INVALID
     outcome = Outcome(emulated.fingerprint, emulated.result_digest, emulated.summary, pieces, validity)
     results.finish_run(actor=EMULATOR, ctx=ctx, outcome=outcome)
+
+
+def _axes(run: Run, kind: EvidenceType, facts: dict[str, Any], emulated: catalog.Emulated) -> Axes:
+    """Return the axes of a piece: a replay repeats the run, neither what a person stated nor what a capture claims."""
+    if kind is EvidenceType.PORTING and porting.has_effort(facts):
+        return porting.STATED
+    claimed = bool(run.parameters.get("model_file_sha256")) and kind in CLAIMING
+    return results.REPLAYED if emulated.replay_equal and not claimed else results.EMULATED
 
 
 def _replay_failed(job_id: UUID, reason: str) -> None:

@@ -30,6 +30,18 @@ METRIC_LABELS = {
     "peak_memory_bytes": lazy("Speicher"),
     "error_rate": lazy("Fehlerquote"),
     "energy_joules_per_sample": lazy("Energie je Vorhersage"),
+    "ttft_ms": lazy("Zeit bis zum ersten Token"),
+    "tpot_ms": lazy("Zeit je Ausgabetoken"),
+    "step_time_ms": lazy("Schrittzeit"),
+    "time_to_quality_h": lazy("Zeit bis zum Qualitätsziel"),
+    "eval_score": lazy("Bewertungswert"),
+    "comm_share": lazy("Kommunikationsanteil"),
+    "gpu_busy_share": lazy("Beschäftigte Zeit"),
+    "power_watts": lazy("Leistungsaufnahme"),
+    "temp_c": lazy("Temperatur"),
+    "net_bus_bandwidth": lazy("Busbandbreite"),
+    "net_algorithm_bandwidth": lazy("Algorithmusbandbreite"),
+    "net_latency_ms": lazy("Netzlatenz"),
 }
 
 

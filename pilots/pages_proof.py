@@ -21,6 +21,7 @@ from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
 from qms.roles import guards
 from qms.roles.models import User
+from qms.workloads.services import model_file
 
 LINKS: Final[dict[str, Promise]] = {
     "commit": lazy("Stand des Quelltexts (Commit)"),
@@ -155,6 +156,9 @@ def replay_of(run: Run, actor: User) -> dict[str, Any] | None:
     is_open = latest is not None and latest.ended_at is None
     may = guards.may(actor=actor, permission=CHECK_RECORD, workload=run.workload)
     capture = run.parameters.get("model_file_sha256", "")
+    takes = bool(capture) and guards.may(
+        actor=actor, permission=model_file.needed_to_take(run.workload, capture), workload=run.workload
+    )
     manifest = EvidenceItem.objects.filter(run_id=run.pk, type=EvidenceType.LINEAGE).first()
     return {
         "latest": latest,
@@ -164,7 +168,7 @@ def replay_of(run: Run, actor: User) -> dict[str, Any] | None:
         "verdict": _verdict(latest) if latest is not None and not is_open else None,
         "may_start": may and not is_open and manifest is not None,
         "manifest_url": reverse("evidence_file", args=[manifest.pk]) if manifest else "",
-        "model_url": reverse("run_model", args=[run.pk]) if capture and may else "",
+        "model_url": reverse("run_model", args=[run.pk]) if takes else "",
         "command": _command(manifest, capture),
     }
 

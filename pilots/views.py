@@ -44,7 +44,11 @@ def baseline(request: HttpRequest, workload_id: UUID) -> HttpResponse:
             upload, platform = form.cleaned_data["file"], form.cleaned_data["platform"]
             file = ImportedFile(upload.read(MAX_FILE_BYTES + 1), upload.name)
             run = results.import_baseline(
-                actor=actor, workload_id=workload_id, platform_id=platform.pk, file=file
+                actor=actor,
+                workload_id=workload_id,
+                platform_id=platform.pk,
+                file=file,
+                number=form.cleaned_data["number"],
             )
         messages.success(request, _("Die Vergleichsbasis ist angelegt."))
         return done(request, run, reverse("run", args=[run.pk]))

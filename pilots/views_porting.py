@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -15,6 +16,8 @@ from django.views.decorators.http import require_http_methods
 from pilots import pages_porting, selectors
 from pilots.forms_porting import EffortForm
 from pilots.services import porting
+from qms.core import store
+from qms.evidence.models import EvidenceItem
 from qms.roles import guards
 from qms.roles.permissions import Permission
 from qms.web.answers import account, done, submit
@@ -29,7 +32,7 @@ def effort(request: HttpRequest, workload_id: UUID) -> HttpResponse:
     actor = account(request)
     workload = workloads.get(workload_id, actor=actor)
     item = selectors.porting_evidence(workload)
-    facts = item.facts() if item else {}
+    facts = _facts(item)
     form = EffortForm(request.POST or None, entered=pages_porting.entered(facts))
 
     def command() -> HttpResponse:
@@ -49,3 +52,11 @@ def effort(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         return render(request, "pilots/porting.html", context)
 
     return submit(request, form, command, page) if request.method == "POST" else page()
+
+
+def _facts(item: EvidenceItem | None) -> dict[str, Any]:
+    """Return the report, {} where there is none or its file is damaged; then the page of the evidence says so."""
+    try:
+        return item.facts() if item else {}
+    except store.StoredFileError:
+        return {}

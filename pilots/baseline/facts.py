@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from pilots.baseline.environment import environment_digest
 from pilots.baseline.importers.common import ImportedBenchmark
 from pilots.baseline.measure import TOOL, BaselineResult
 from qms.core.values import decimal_text, rounded
+
+BASELINE: Final = "BASELINE"
 
 
 def ev02(
@@ -45,9 +47,13 @@ def ev02_imported(
     model_digest: str,
     measured_at: str,
     raw_sha256: str,
+    role: str = BASELINE,
 ) -> dict[str, Any]:
-    """Return the facts of an imported benchmark file: one repetition, whose spread nobody knows."""
-    facts = _common(run_id, platform, fingerprint, benchmark.measured_at or measured_at)
+    """Return the facts of an imported benchmark file: one repetition, whose spread nobody knows.
+
+    role: BASELINE, or ZIEL for a run on a real target machine; the file does not know which.
+    """
+    facts = _common(run_id, platform, fingerprint, benchmark.measured_at or measured_at) | {"role": role}
     return facts | {
         "source": "IMPORT",
         "model_digest": model_digest,
@@ -56,7 +62,7 @@ def ev02_imported(
         "throughput_cv": None,
         "metrics": [item.to_json() for item in benchmark.metrics],
         "environment_digest": None,
-        "tool": benchmark.tool,
+        "tool": f"{benchmark.tool} {benchmark.version}".strip(),
         "failed_requests": benchmark.failed,
         "raw_sha256": raw_sha256,
     }
@@ -66,7 +72,7 @@ def _common(run_id: str, platform: Mapping[str, Any], fingerprint: str, measured
     return {
         "type": "EV-02",
         "run_id": run_id,
-        "role": "BASELINE",
+        "role": BASELINE,
         "platform": dict(platform),
         "fingerprint": fingerprint,
         "measured_at": measured_at,

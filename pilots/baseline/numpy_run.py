@@ -22,13 +22,14 @@ UNROUNDED: Final = frozenset({"matmul"})
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation: its twin, the names it reads and writes, its attributes, and how its result is kept."""
+    """One operation: its twin, the names it reads and writes, its attributes, how its result is kept, what ends with it."""
 
     twin: Twin
     inputs: tuple[str, ...]
     output: str
     given: Given
     keep: Keep
+    done: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,12 @@ class Prepared:
 def prepare(graph: Graph, weights: Weights) -> Prepared:
     """Return the graph ready to run. 16-bit floats are computed in fp32 and rounded after every operation."""
     types = graph.tensors()
+    last = {name: index for index, node in enumerate(graph.nodes) for name in (*node.inputs, node.output)}
+    for name in (*graph.outputs, *weights):
+        last.pop(name, None)
+    done: dict[int, list[str]] = {}
+    for name, index in last.items():
+        done.setdefault(index, []).append(name)
     return Prepared(
         steps=tuple(
             Step(
@@ -51,8 +58,9 @@ def prepare(graph: Graph, weights: Weights) -> Prepared:
                 node.output,
                 Given(dict(node.attrs)),
                 _keeping(DType.FLOAT32 if node.op in UNROUNDED else node.tensor.dtype),
+                tuple(done.get(index, ())),
             )
-            for node in graph.nodes
+            for index, node in enumerate(graph.nodes)
         ),
         weights={name: _working(array) for name, array in weights.items()},
         outputs=tuple((name, types[name].dtype) for name in graph.outputs),
@@ -65,6 +73,8 @@ def forward(prepared: Prepared, inputs: Mapping[str, Array]) -> dict[str, Array]
     with np.errstate(all="ignore"):  # infinity and NaN are results, and counted as failures
         for step in prepared.steps:
             values[step.output] = step.keep(step.twin([values[name] for name in step.inputs], step.given))
+            for name in step.done:  # as the emulator does, so that `wafer.limits` bounds the memory of both
+                del values[name]
         return {name: rounded(values[name], dtype) for name, dtype in prepared.outputs}
 
 

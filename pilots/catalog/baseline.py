@@ -17,13 +17,19 @@ from pilots.catalog.model import LoadedModel, Tolerance, load_model, workload_fi
 from pilots.graph.errors import GraphError
 from pilots.graph.spec import flops_per_sample
 from pilots.wafer import equivalence
+from pilots.wafer.errors import WaferError
 from pilots.wafer.facts import reference_of
+from pilots.wafer.limits import check_measured
 from qms.core import canonical
 from qms.core.errors import CriterionNotMet
 from qms.core.jobs import JobFailed
 
 # Up to here a repetition of the minimum is so short that the scheduler decides its rate: then many more requests.
 SHORT_REQUEST_FLOPS: Final = 100_000_000
+INVALID_RUN: Final = (
+    "Das Werkzeug selbst bewertet den Lauf als ungültig oder nicht beendet; er ist keine Vergleichsbasis, bitte "
+    "wiederholen Sie die Messung."
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,7 @@ def run_baseline(
     model = load_model(parameters)
     batch = model.batch(parameters, "batch")
     try:
+        check_measured(model.graph, batch=batch)
         compared = _same_outputs(model, tolerance)
         result = measure.measure(
             model.graph,
@@ -67,7 +74,7 @@ def run_baseline(
             on_checkpoint=hooks.save,
             check_cancelled=hooks.check_cancelled,
         )
-    except (measure.MeasureError, GraphError) as error:
+    except (measure.MeasureError, GraphError, WaferError) as error:
         raise JobFailed(error.message_de) from error
     mark = workload_fingerprint(model, parameters)
     here = environment()
@@ -157,21 +164,29 @@ class Imported:
         """Return what the page shows."""
         return {
             "metrics": [metric.to_json() for metric in self.benchmark.metrics],
-            "tool": self.benchmark.tool,
+            "tool": f"{self.benchmark.tool} {self.benchmark.version}".strip(),
             "says": list(self.benchmark.what_it_says),
             "cannot_say": list(self.benchmark.what_it_cannot_say),
             "warnings": list(self.benchmark.warnings),
         }
 
 
-def read_benchmark(data: bytes, filename: str) -> Imported:
-    """Read a benchmark file; raises CriterionNotMet NACHWEIS_VERWEIGERT with the importer's sentence."""
+def read_benchmark(data: bytes, filename: str, run: int | None = None) -> Imported:
+    """Read a benchmark file; raises CriterionNotMet NACHWEIS_VERWEIGERT with the importer's sentence.
+
+    run: number of the run (from 1) in a file that holds several. A run its own tool calls invalid is refused.
+    """
     try:
-        return Imported(read(data, filename), data)
+        found = read(data, filename, run=run)
     except BenchmarkRefused as error:
-        raise CriterionNotMet(
-            error.message_de, id="EV-02", code="NACHWEIS_VERWEIGERT", facts={"cause": error.code}
-        ) from error
+        raise _refused(error.message_de, error.code) from error
+    if found.valid is False:
+        raise _refused(INVALID_RUN, "INVALID_RUN")
+    return Imported(found, data)
+
+
+def _refused(sentence: str, cause: str) -> CriterionNotMet:
+    return CriterionNotMet(sentence, id="EV-02", code="NACHWEIS_VERWEIGERT", facts={"cause": cause})
 
 
 def _quantiles(durations_ns: list[int]) -> list[str]:

@@ -25,6 +25,7 @@ _EXAMPLE_DE: Final = (
     "Die Aufzeichnung enthält keine Beispieleingaben, mit denen sich die Rechnung vergleichen ließe. "
     "Bitte zeichnen Sie das Modell mit „{command}“ und Beispieleingaben neu auf."
 )
+_FRAMEWORK_DE: Final = "Die Aufzeichnung nennt nicht, aus welchem Framework sie stammt. Bitte zeichnen Sie das Modell mit „{command}“ neu auf."
 _WEIGHTS_DE: Final = (
     "Die Aufzeichnung enthält nur die Form der Gewichte, nicht ihre Werte (zuerst: {name}). "
     "Bitte zeichnen Sie das Modell mit seinen Gewichten neu auf."
@@ -74,13 +75,15 @@ def _porting(captured: Captured, capacity_bytes: int | None = None) -> PortingRe
 
 
 def _opened(data: bytes) -> tuple[Captured, Example]:
-    """Return a capture that can be run and compared: with its weights and with an example."""
+    """Return a capture that can be run and compared: with its framework, its weights and an example."""
     captured = _read(data)
     missing = next((item.name for item in captured.graph.constants if not item.sha256), None)
     if missing is not None:
         raise _refused(_WEIGHTS_DE.format(name=missing))
     if captured.example is None:
         raise _refused(_EXAMPLE_DE.format(command=COMMAND))
+    if not captured.trail.framework.strip():  # without one nothing would count as ported (G4-6)
+        raise _refused(_FRAMEWORK_DE.format(command=COMMAND))
     return captured, captured.example
 
 

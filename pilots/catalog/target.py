@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
@@ -74,14 +75,16 @@ def run_target(parameters: dict[str, Any], *, note: RunNote, tolerance: Toleranc
             on_progress=hooks.progress,
             check_cancelled=hooks.check_cancelled,
         )
-        reference = _reference(model, parameters)
+        own = numpy_run.forward(
+            numpy_run.prepare(model.graph, model.weights), model.inputs(parameters, "samples")
+        )
     except (WaferError, GraphError, replays.ReplayRefused) as error:
         raise JobFailed(error.message_de) from error
     axes = REPEATED if again.equal else EMULATED
     result = replace(result, metrics=tuple(replace(item, axes=axes) for item in result.metrics))
-    compared = equivalence.compare_outputs(model.graph, result.outputs, reference, **asdict(tolerance))
+    proof = _proof(model, result, own, tolerance, run_id=note.run_id)
     mark = workload_fingerprint(model, parameters)
-    facts = _facts(model, result, machine, note, compared=compared, again=again, mark=mark)
+    facts = _facts(model, result, machine, note, proof=proof, again=again, mark=mark)
     return Emulated(
         facts=facts,
         summary=_target_summary(result, machine, facts, axes),
@@ -118,12 +121,23 @@ def _emulate(
     )
 
 
-def _reference(model: LoadedModel, parameters: dict[str, Any]) -> dict[str, Array]:
-    """Return the outputs to compare with: the framework's own of a capture, else this machine's NumPy."""
-    if model.example is not None:
-        return model.example.outputs
-    prepared = numpy_run.prepare(model.graph, model.weights)
-    return numpy_run.forward(prepared, model.inputs(parameters, "samples"))
+def _proof(
+    model: LoadedModel,
+    result: emulator.EmulationResult,
+    own: dict[str, Array],
+    tolerance: Tolerance,
+    *,
+    run_id: str,
+) -> dict[str, Any]:
+    """Return EV-06: beside what a capture says its framework computed, and always beside NumPy on this machine."""
+
+    def beside(reference: Mapping[str, Array]) -> tuple[equivalence.OutputComparison, ...]:
+        return equivalence.compare_outputs(model.graph, result.outputs, reference, **asdict(tolerance))
+
+    if model.example is None:
+        return ev06(beside(own), run_id=run_id, reference=NUMPY_REFERENCE)
+    claimed, reference = beside(model.example.outputs), reference_of(model.trail)
+    return ev06(claimed, run_id=run_id, reference=reference, cross_check=beside(own))
 
 
 def _facts(
@@ -132,12 +146,11 @@ def _facts(
     machine: Machine,
     note: RunNote,
     *,
-    compared: tuple[equivalence.OutputComparison, ...],
+    proof: dict[str, Any],
     again: replays.ReplayVerdict,
     mark: str,
 ) -> dict[str, dict[str, Any]]:
-    """Return the facts of every piece of evidence by type; mark: workload fingerprint."""
-    reference = reference_of(model.trail) if model.file_sha256 else NUMPY_REFERENCE
+    """Return the facts of every piece of evidence by type; proof: EV-06; mark: workload fingerprint."""
     return {
         "EV-04": ev04(
             result,
@@ -150,7 +163,7 @@ def _facts(
             replay={"digest": again.actual, "equal": again.equal},
         ),
         "EV-05": porting_facts(model, result.op_coverage, machine, run_id=note.run_id),
-        "EV-06": ev06(compared, run_id=note.run_id, reference=reference),
+        "EV-06": proof,
         "EV-16": ev16(
             result,
             run_id=note.run_id,

@@ -28,6 +28,7 @@ from qms.workloads import selectors as workloads
 
 MAX_DAYS: Final = Decimal(10_000)
 EFFORT_KEYS: Final = ("porting_effort_pt", "effort_reasons")
+STATED: Final = Axes(Provenance.ESTIMATED, Assurance.SUBMITTED, Origin.OWN)  # of a report with person days
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,11 @@ def enter_effort(*, actor: User, workload_id: UUID, efforts: Mapping[str, Effort
             id="G4-6",
         )
     _check(efforts)
-    facts = item.facts() | {
+    try:
+        reported = item.facts()
+    except store.StoredFileError as error:
+        raise evidence.tampered([item], actor.audit_actor(role)) from error
+    facts = reported | {
         "porting_effort_pt": {name: decimal_text(row.days) for name, row in efforts.items()},
         "effort_reasons": {name: row.reason.strip() for name, row in efforts.items() if row.reason.strip()},
     }
@@ -66,7 +71,7 @@ def enter_effort(*, actor: User, workload_id: UUID, efforts: Mapping[str, Effort
             type=EvidenceType.PORTING,
             title=item.title,
             facts=facts,
-            axes=Axes(Provenance.ESTIMATED, Assurance.SUBMITTED, Origin.OWN),
+            axes=STATED,
             producer=actor.person,
             measured_at=clock.now(),
             run_id=item.run_id,
@@ -82,9 +87,16 @@ def with_kept_effort(run: Run, facts: dict[str, Any]) -> dict[str, Any]:
         return facts
     try:
         old = item.facts()
-    except store.StoredFileError:  # the damaged file has its own refusal; here the person enters the days again
+    except (
+        store.StoredFileError
+    ):  # the damaged file has its own refusal; here the person enters the days again
         return facts
     return facts | {key: old[key] for key in EFFORT_KEYS if key in old}
+
+
+def has_effort(facts: Mapping[str, Any]) -> bool:
+    """Return whether a person stated person days in a porting report."""
+    return any(days is not None for days in facts["porting_effort_pt"].values())
 
 
 def _check(efforts: Mapping[str, Effort]) -> None:

@@ -25,6 +25,7 @@ from qms.evidence.models import EvidenceItem
 from qms.roles import guards
 from qms.roles.models import User
 from qms.roles.permissions import Permission
+from qms.workloads.services import model_file
 
 if TYPE_CHECKING:
     from pilots.replay import ReplayVerdict
@@ -89,15 +90,16 @@ def fail_replay(*, actor: Actor, job_id: UUID, reason: str) -> Replay:
 
 @audited
 def retrieve_model_file(*, actor: User, run_id: UUID) -> tuple[Run, bytes]:
-    """Record the download of the capture a run was computed from, and return its bytes (P33).
+    """Record the download of the capture a run was computed from, and return its bytes (P13; P33 at K0).
 
     Raises NotVisible where the model is no file, CriterionNotMet (G0-5) if the file is missing or was changed.
     """
     run = selectors.get(run_id, actor=actor)
-    role = guards.require(actor=actor, permission=CHECK_RECORD, workload=run.workload)
     sha256 = run.parameters.get("model_file_sha256", "")
     if not sha256:
         raise NotVisible(_("Das Modell dieses Laufs ist keine Datei."))
+    needed = model_file.needed_to_take(run.workload, sha256)
+    role = guards.require(actor=actor, permission=needed, workload=run.workload)
     try:
         data = store.get(sha256)
     except store.StoredFileError as error:

@@ -21,7 +21,7 @@ from pilots.wafer.costs.kernels import SIDES, Setting, cost
 from pilots.wafer.costs.terms import Terms
 from pilots.wafer.errors import WaferError
 from pilots.wafer.machine import MACHINES, Machine
-from pilots.wafer.placement import tile_of
+from pilots.wafer.tiling import tile_of
 from pilots.wafer.predict import program_terms
 from pilots.wafer.program import ACCUMULATOR_BYTES, SQUARE, WORD_BYTES, Call, Kernel, Mode, Program, Rect
 from pilots.wafer.workloads import (

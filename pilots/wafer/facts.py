@@ -57,20 +57,31 @@ def ev04(
 
 
 def reference_of(trail: Trail) -> str:
-    """Return who computed the outputs a capture is compared with: the framework and its release, at capture."""
+    """Return who computed the outputs a capture is compared with, as its file claims: framework and release."""
     name = FRAMEWORKS.get(trail.framework, plain(trail.framework) or "das Framework")
-    return f"{name} {trail.version}".strip() + " bei der Aufzeichnung des Modells"
+    return f"{name} {trail.version}".strip() + " (laut Aufzeichnung des Einreichers)"
 
 
-def ev06(comparisons: Sequence[OutputComparison], *, run_id: str, reference: str) -> dict[str, Any]:
-    """Return the numeric equivalence proof (EV-06) with the note of EM-06; reference: who computed the other side."""
-    return {
+def ev06(
+    comparisons: Sequence[OutputComparison],
+    *,
+    run_id: str,
+    reference: str,
+    cross_check: Sequence[OutputComparison] = (),
+) -> dict[str, Any]:
+    """Return the numeric equivalence proof (EV-06) with the note of EM-06; reference: who computed the other side.
+
+    cross_check: the same outputs beside NumPy on this machine, where the reference is only claimed.
+    """
+    facts: dict[str, Any] = {
         "type": "EV-06",
         "run_id": run_id,
         "outputs": [item.to_json() for item in comparisons],
         "note": NUMERICS_NOTE,
         "reference": reference,
     }
+    own = {"reference": NUMPY_REFERENCE, "outputs": [item.to_json() for item in cross_check]}
+    return facts | {"cross_check": own} if cross_check else facts
 
 
 def ev16(

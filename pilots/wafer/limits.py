@@ -6,6 +6,7 @@ from math import prod
 from typing import Final
 
 from pilots.graph.ir import Graph
+from pilots.graph.spec import flops_per_sample
 from pilots.wafer.errors import RequestError
 from pilots.wafer.predict import Prediction
 
@@ -15,13 +16,21 @@ MAX_VALUES: Final = 2**28  # numbers in memory at one time beside the weights: 1
 
 def check_size(graph: Graph, prediction: Prediction, *, batch: int) -> None:
     """Raise RequestError for what would take hours, or more memory than a computer has; batch: samples at one time."""
-    values = living_values(graph, batch)
-    if prediction.multiply_adds > MAX_MULTIPLY_ADDS or values > MAX_VALUES:
+    _check(prediction.multiply_adds, living_values(graph, batch))
+
+
+def check_measured(graph: Graph, *, batch: int) -> None:
+    """Raise RequestError, before anything is compiled, for what `check_size` refuses; batch: samples of a request."""
+    _check(flops_per_sample(graph) * batch // 2, living_values(graph, batch))
+
+
+def _check(multiply_adds: int, values: int) -> None:
+    if multiply_adds > MAX_MULTIPLY_ADDS or values > MAX_VALUES:
         sentence = (
-            "Diese Rechnung ist zu groß, um sie mit echten Zahlen zu emulieren; bitte verkleinern Sie das Modell oder "
+            "Diese Rechnung ist zu groß, um sie hier mit echten Zahlen auszuführen; bitte verkleinern Sie das Modell oder "
             "seine Eingaben."
         )
-        raise RequestError(f"{prediction.multiply_adds} multiply-adds, {values} values", message_de=sentence)
+        raise RequestError(f"{multiply_adds} multiply-adds, {values} values", message_de=sentence)
 
 
 def living_values(graph: Graph, batch: int) -> int:

@@ -131,7 +131,13 @@ def _appended(node: Node, operands: Operands, result: Size) -> Size:
 
 
 def _gathered(node: Node, operands: Operands, result: Size) -> Size:
-    return (*_rows(result), operands[0][0])
+    """A table of single numbers has entries of one; of updates it counts how many there are."""
+    table = operands[-1] if node.op == "scatter_add" else operands[0]
+    return (*_rows(result), table[0], table[-1] if len(table) > 1 else 1)
+
+
+def _moved(node: Node, operands: Operands, result: Size) -> Size:
+    return (*_rows(result), *_rows(operands[0]))
 
 
 def _stencil(node: Node, operands: Operands, result: Size) -> Size:
@@ -167,6 +173,7 @@ SHAPE_RULES: Final[dict[Kernel, Callable[[Node, Operands, Size], Size]]] = {
     Kernel.REDUCE: _of_input,
     Kernel.CACHE_APPEND: _appended,
     Kernel.GATHER: _gathered,
+    Kernel.MOVE: _moved,
     Kernel.STENCIL: _stencil,
     Kernel.EXPERTS: _experts,
     Kernel.CONVOLUTION: _convolution,

@@ -50,9 +50,15 @@ def chained_product(left: Float, right: Float, tile_k: int, live: Live | None = 
     return _blocks(left, right, live, lambda a, b, kept: _chain(a, b, kept, tile_k))
 
 
-def two_level_product(left: Float, right: Float, tile_k: int) -> Float:
-    """Return the product over tiles of k whose sums meet in two levels: in groups, then over their middles (GEMV)."""
-    return _blocks(left, right, None, lambda a, b, _kept: _meeting(a, b, tile_k))
+def two_level_product(
+    left: Float, right: Float, tile_k: int, live: Live | None = None, tiles: int = 0
+) -> Float:
+    """Return the product over tiles of k whose sums meet in two levels: in groups, then over their middles (GEMV).
+
+    live: as in `chained_product`; tiles: how many meet, if more than k has; the others add zeros.
+    """
+    count = tiles or -(-left.shape[-1] // tile_k)
+    return _blocks(left, right, live, lambda a, b, kept: _meeting(a, b, kept, tile_k, count))
 
 
 def rotated_product(left: Float, right: Float, grid: int, rows: int) -> Float:
@@ -113,12 +119,11 @@ def _blocks(
     return total
 
 
-def _meeting(left: Float, right: Float, tile_k: int) -> Float:
+def _meeting(left: Float, right: Float, live: Live | None, tile_k: int, tiles: int) -> Float:
     """Return the sum over tiles that meet in two levels: each time the middle, the chain from behind, that from before."""
-    tiles = -(-left.shape[-1] // tile_k)
 
     def tiles_between(first: int, until: int, *, back: bool = False) -> Float:
-        return _chain(*_cut(left, right, None, first * tile_k, until * tile_k), tile_k, back=back)
+        return _chain(*_cut(left, right, live, first * tile_k, until * tile_k), tile_k, back=back)
 
     def group(first: int, until: int) -> Float:
         middle = middle_of(first, until)

@@ -25,9 +25,14 @@ def chained_sum(values: Float, tile: int) -> Float:
     return chain_sum(_tile_sums(values, tile))
 
 
-def meeting_sum(values: Float, tile: int) -> Float:
-    """Return the sum over the last axis, cut into tiles of `tile`: each sums from zero, then they meet in two levels."""
+def meeting_sum(values: Float, tile: int, tiles: int = 0) -> Float:
+    """Return the sum over the last axis, cut into tiles of `tile`: each sums from zero, then they meet in two levels.
+
+    tiles: how many meet, if more than the axis has; the others add zeros.
+    """
     parts = _tile_sums(values, tile)
+    missing = max(0, tiles - len(parts))
+    parts = np.concatenate([parts, np.zeros((missing, *parts.shape[1:]), dtype=np.float32)])
     heads = [_both_ends(parts[first:until]) for first, until in spans_of(len(parts))]
     return _both_ends(np.stack(heads))
 

@@ -12,32 +12,9 @@ from pilots.wafer.lowering import Work
 from pilots.wafer.memory import need_of
 from pilots.wafer.program import PRODUCTS, SQUARE, Call, Kernel, Mode, Rect
 from pilots.wafer.routes import routes_of
+from pilots.wafer.tiling import MAX_GEMV_ROWS, tile_of
 
 ANY_PRODUCT: Final = PRODUCTS
-
-
-def tile_of(kernel: Kernel, shape: tuple[int, ...], rect: Rect) -> tuple[int, ...]:
-    """Return what one element of a rectangle holds of a call.
-
-    Products by one sample keep their result on every row; with more samples than rows, samples are split too.
-    """
-    width, height = rect.width, rect.height
-    if kernel in SQUARE:
-        return tuple(_up(size, width) for size in shape)
-    if kernel is Kernel.STREAMED:
-        return (_up(shape[0], height), _up(shape[1], width), shape[2])
-    if kernel in PRODUCTS or kernel is Kernel.CONVOLUTION:
-        return (shape[0], _up(shape[1], height), _up(shape[2], width))
-    if kernel in (Kernel.ATTENTION, Kernel.ATTENTION_CACHED):
-        batch, queries, context, heads, _, head_dim = shape
-        rows = batch * queries
-        split = _up(rows, height) if kernel is Kernel.ATTENTION else rows
-        return (split, _up(context, height), _up(heads * head_dim, width))
-    if kernel is Kernel.STENCIL:
-        return (_up(shape[0], width) * _up(shape[1], height), shape[2])
-    rows, features = shape[0], shape[1]
-    split = rows >= height or rows > MAX_GEMV_ROWS
-    return (_up(rows, height) if split else rows, _up(features, width))
 
 
 def candidates(work: Work, rect: Rect, mode: Mode, allowed: tuple[Kernel, ...]) -> tuple[Kernel, ...]:
@@ -62,7 +39,6 @@ DOUBT: Final = 1.25
 # Sides of the squares they were measured on; elsewhere a tenth less is not worth an extrapolation.
 MEASURED_SIDES: Final = {Kernel.SUMMA: (1, 750), Kernel.MESH_GEMM: (480, 720), Kernel.GEMV: (360, 660)}
 SIDE_DOUBT: Final = 1.1
-MAX_GEMV_ROWS: Final = 16  # beyond, a product by many samples is no matrix-vector product any more
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from math import ceil, prod
 from typing import Any, Final
 
+from pilots.graph.ir import Attrs
 from pilots.wafer.costs.constants import Constants, calibrated
 from pilots.wafer.costs.kernels import Setting, cost
 from pilots.wafer.costs.terms import Span, Terms
@@ -144,16 +145,16 @@ def program_terms(program: Program, setting: Setting) -> Terms:
     return total
 
 
-_Work = tuple[Kernel, str, int, int, tuple[int, ...], tuple[int, ...]]
+_Work = tuple[Kernel, str, int, int, tuple[int, ...], tuple[int, ...], Attrs]
 
 
 def _work(call: Call) -> _Work:
-    return (call.kernel, call.op, call.rect.width, call.rect.height, call.shape, call.tile)
+    return (call.kernel, call.op, call.rect.width, call.rect.height, call.shape, call.tile, call.attrs)
 
 
 def _call(work: _Work) -> Call:
-    kernel, op, width, height, shape, tile = work
-    return Call(0, kernel, op, (), "", 0, Rect(0, 0, width, height), shape, tile)
+    kernel, op, width, height, shape, tile, attrs = work
+    return Call(0, kernel, op, (), "", 0, Rect(0, 0, width, height), shape, tile, attrs)
 
 
 def _between_regions(program: Program, setting: Setting) -> float:

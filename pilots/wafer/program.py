@@ -48,7 +48,8 @@ class Kernel(StrEnum):
     MOVE = "MOVE"  # reshape, slice, concatenate: data only changes its place
 
 
-# What the numbers of `Call.shape` mean, by kernel. rows: samples or tokens; width: features.
+# What the numbers of `Call.shape` mean, by kernel. rows: samples or tokens; width: features; table: its entries, or how
+# many are added to it; entry: numbers of one in a row of the result; from: the matrix that is moved, of several the first.
 SHAPES: Final[dict[Kernel, tuple[str, ...]]] = {
     Kernel.SUMMA: ("m", "k", "n"),
     Kernel.CANNON: ("m", "k", "n"),
@@ -61,7 +62,7 @@ SHAPES: Final[dict[Kernel, tuple[str, ...]]] = {
     Kernel.REDUCE: ("rows", "width"),
     Kernel.SOFTMAX: ("rows", "width"),
     Kernel.NORM: ("rows", "width"),
-    Kernel.GATHER: ("rows", "width", "table"),
+    Kernel.GATHER: ("rows", "width", "table", "entry"),
     Kernel.ATTENTION: ("batch", "queries", "context", "heads", "kv_heads", "head_dim"),
     Kernel.ATTENTION_CACHED: ("batch", "queries", "context", "heads", "kv_heads", "head_dim"),
     Kernel.CACHE_APPEND: ("rows", "width"),
@@ -69,7 +70,7 @@ SHAPES: Final[dict[Kernel, tuple[str, ...]]] = {
     Kernel.STENCIL: ("nx", "ny", "nz", "points"),
     Kernel.OPTIMISER: ("rows", "width"),
     Kernel.TRANSPOSE: ("rows", "width"),
-    Kernel.MOVE: ("rows", "width"),
+    Kernel.MOVE: ("rows", "width", "from_rows", "from_width"),
 }
 PRODUCTS: Final = (
     Kernel.GEMV,

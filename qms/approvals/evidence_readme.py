@@ -35,7 +35,7 @@ Dokument steht. „verschieden“ nennt, was abweicht; bei einer anderen Version
 _MODEL: Final = {
     "": "Eine Modelldatei gibt es nicht: Das Modell steht im Laufmanifest (EV-16).",
     "with": "Die Datei *.wgraph ist das Modell des Laufs. Sie kann Gewichte enthalten, die schützenswert sind.",
-    "without": "Die Modelldatei liegt nicht bei: Sie erhält, wer das Audit-Protokoll dieses Workloads lesen darf (P33).\n"
+    "without": "Die Modelldatei liegt nicht bei: Sie enthält Gewichte; es erhält sie, wer Läufe dieses Workloads startet (P13).\n"
     "Ohne sie ist der Lauf nicht nachzurechnen.",
 }
 

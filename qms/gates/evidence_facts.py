@@ -175,17 +175,19 @@ def porting_from(data: Mapping[str, Any]) -> PortingFacts:
 
 
 def equivalence_from(data: Mapping[str, Any]) -> EquivalenceFacts:
-    """Read EV-06; raises EvidenceFormatError."""
+    """Read EV-06 with the outputs of its cross-check; raises EvidenceFormatError."""
     with _Reading("EV-06"):
+        own = data.get("cross_check") or {}
         outputs = tuple(
             OutputFacts(
-                str(row["name"]),
+                f"{row['name']}{suffix}",
                 str(row["dtype"]),
                 Decimal(row["max_abs_delta"]),
                 Decimal(row["max_abs_reference"]),
                 Decimal(row["cosine"]) if row.get("cosine") not in {None, ""} else None,
             )
-            for row in data["outputs"]
+            for rows, suffix in ((data["outputs"], ""), (own.get("outputs") or (), " (Gegenprobe)"))
+            for row in rows
         )
         return EquivalenceFacts(str(data["run_id"]), outputs, str(data.get("note", "")))
 

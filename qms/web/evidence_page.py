@@ -85,7 +85,16 @@ _NAMES: Final[dict[str, Promise | str]] = {
 }
 _SILENT: Final = frozenset(
     {"type", "format", "run_id", "metrics", "platform", "outputs", "op_coverage", "plausibility", "manifest"}
-    | {"replay", "lineage", "open_links", "operations", "adaptations", "porting_effort_pt", "effort_reasons"}
+    | {
+        "cross_check",
+        "replay",
+        "lineage",
+        "open_links",
+        "operations",
+        "adaptations",
+        "porting_effort_pt",
+        "effort_reasons",
+    }
 )
 _MODES: Final = {
     "RESIDENT": lazy("Gewichte liegen auf dem Wafer"),
@@ -122,7 +131,7 @@ def facts_view(item: EvidenceItem) -> FactsView:
     shown = {key: value for key, value in facts.items() if key not in _SILENT}
     return FactsView(
         metrics=[_metric(row) for row in facts.get("metrics", [])],
-        outputs=[_output(row) for row in facts.get("outputs", [])],
+        outputs=[_output(row) for row in _outputs(facts)],
         rows=_rows(shown | replay | _lineage(facts)),
         platform=_rows(facts.get("platform") or {}),
         operators=facts.get("op_coverage") or [_operation(row) for row in facts.get("operations", [])],
@@ -170,6 +179,15 @@ def _metric(row: dict[str, Any]) -> dict[str, Any]:
 def _output(row: dict[str, Any]) -> dict[str, Any]:
     numbers = ("max_abs_delta", "max_abs_reference", "rtol")
     return {**row, **{name: formats.number(Decimal(row[name])) for name in numbers if row.get(name)}}
+
+
+def _outputs(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the compared outputs, then those of the cross-check with the name of their reference."""
+    own = facts.get("cross_check") or {"reference": "", "outputs": []}
+    return [
+        *facts.get("outputs", []),
+        *(row | {"name": f"{row['name']} ({own['reference']})"} for row in own["outputs"]),
+    ]
 
 
 def _lineage(facts: dict[str, Any]) -> dict[str, Any]:

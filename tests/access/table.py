@@ -471,7 +471,7 @@ ROWS: Final[tuple[Row, ...]] = (
         note="who may read the record may check it",
     ),
     Row("replay_progress", WORKLOAD, _extra("replayed"), _nothing),
-    Row("run_model", WORKLOAD, _extra("captured"), _nothing, reading="P33", read_letters=frozenset("Rr")),
+    Row("run_model", WORKLOAD, _extra("captured"), _nothing, reading="P13"),
     Row(
         "run_cancel",
         WORKLOAD,

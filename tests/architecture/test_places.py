@@ -46,6 +46,7 @@ NEVER_IN = {
         "*.rules_pure",
         "pilots.graph",
         "pilots.wafer",
+        "pilots.cluster",
         "pilots.baseline",
         "qms.core.values",
         "qms.core.canonical",

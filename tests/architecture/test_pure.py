@@ -14,6 +14,7 @@ PURE = (
     "qms.core.canonical",
     "pilots.graph",
     "pilots.wafer",
+    "pilots.cluster",
     "pilots.baseline",
     "pilots.replay",
     "qms.signing.verify",

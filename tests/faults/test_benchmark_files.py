@@ -27,6 +27,10 @@ def upload(content: bytes, name: str = GOOD) -> dict[str, Any]:
     return {"file": SimpleUploadedFile(name, content), "platform": platform("DISKRET-4GPU")}
 
 
+UNKNOWN = (
+    "Das Format der Datei ist unbekannt; gelesen werden Ergebnisse von vLLM, SGLang, TensorRT-LLM, GuideLLM, AIPerf, "
+    "MLPerf und weiteren Werkzeugen."
+)
 REFUSED = {
     "empty": (lambda: b"", "Die Datei ist leer."),
     "blank": (lambda: b" \n\t\n", "Die Datei ist leer."),
@@ -35,24 +39,43 @@ REFUSED = {
         "Die Datei enthält NaN statt einer Zahl.",
     ),
     "truncated": (lambda: load(GOOD)[:700], "Die Datei ist kein gültiges JSON."),
-    "gzip": (
-        lambda: gzip.compress(load(GOOD)),
-        "Die Datei ist komprimiert; bitte laden Sie die entpackte Datei hoch.",
+    "cut gzip": (
+        lambda: gzip.compress(load(GOOD))[:-20],
+        "Die gepackte Datei bricht mitten im Inhalt ab.",
+    ),
+    "bomb": (
+        lambda: gzip.compress(load(GOOD) + b" " * (64 * 2**20)),
+        "Die Datei ist größer als 8 MiB; größere Dateien liest „python -m pilots.baseline import“.",
+    ),
+    "model": (
+        lambda: load("meta-llama--Meta-Llama-3.1-8B_config.json"),
+        "Das ist die Konfiguration eines Modells (config.json), keine Messung; geben Sie sie bei der Suche nach einer "
+        "passenden Maschine oder beim Workload als Modell an.",
+    ),
+    "invalid run": (
+        lambda: load("loadgen6.0_Server_tok_mlperf_log_summary.txt"),
+        "Das Werkzeug selbst bewertet den Lauf als ungültig oder nicht beendet; er ist keine Vergleichsbasis, bitte "
+        "wiederholen Sie die Messung.",
+    ),
+    "several runs": (
+        lambda: load("sglang-0.4_h200x8_llama_405b_online.jsonl"),
+        "Die Datei enthält 6 Läufe; bitte nennen Sie die Nummer des Laufs (1: Anfragerate 1.0; 2: Anfragerate 2.0; 3: "
+        "Anfragerate 4.0; 4: Anfragerate 8.0; 5: Anfragerate 16.0; 6: Anfragerate 32.0).",
     ),
     "page": (
         lambda: b"<!DOCTYPE html><html><script>alert(1)</script></html>",
-        "Das Format der Datei ist unbekannt; gelesen werden: MLPerf LoadGen, vLLM bench serve.",
+        UNKNOWN,
     ),
     "all failed": (
         lambda: load("vllm-0.33.0_serve_all_failed.json"),
         "Alle 8 Anfragen sind fehlgeschlagen; die Datei enthält keine verwertbaren Messwerte.",
     ),
-    "binary": (lambda: b"\xff\xfe\x00\x01" * 50, "Die Datei ist kein Text in UTF-8."),
+    "binary": (lambda: b"\xff\xfe\x00\x01" * 50, UNKNOWN),
     "deep": (
         lambda: load(GOOD).replace(b"{", b'{"x": ' + b"[" * 5000 + b"]" * 5000 + b", ", 1),
         "Die Datei ist tiefer als 12 Ebenen verschachtelt.",
     ),
-    "too large": (lambda: b" " * (8 * 2**20) + b"{}", "Die Datei ist größer als 8 MiB."),
+    "too large": (lambda: b" " * (8 * 2**20) + b"{}", "Die Datei ist größer als 8 MiB; größere Dateien liest „python -m pilots.baseline import“."),
 }
 
 
@@ -114,3 +137,26 @@ def test_taking_a_file_over_without_a_file_starts_no_measurement(world: World) -
         page = world.browser("pl01").post(url, {"only_file": "1"})
     assert page.status_code == 422
     assert "Bitte wählen Sie eine Datei." in screen(page)
+
+
+def test_one_run_of_several_is_taken_by_its_number(world: World) -> None:
+    url = address("pilot_baseline", world.workload_id)
+    data = upload(load("sglang-0.4_h200x8_llama_405b_online.jsonl"), "sweep.jsonl") | {"number": "2"}
+    with recorded("NACHWEIS_EINGEREICHT", "LAUF_BEENDET"):
+        answer = world.browser("pl01").post(url, data)
+    assert answer.status_code == 302
+    run = Run.objects.get()
+    assert run.parameters == {"file": "sweep.jsonl", "run": 2}
+    assert run.summary["metrics"][0]["n"] == 600
+    assert EvidenceItem.objects.get().raw_name == "sweep.jsonl"
+
+
+def test_packed_trace_becomes_evidence_as_it_is(world: World) -> None:
+    url = address("pilot_baseline", world.workload_id)
+    data = load("nccl_world128_sampled_rank0.json.gz")
+    with recorded("NACHWEIS_EINGEREICHT", "LAUF_BEENDET"):
+        answer = world.browser("pl01").post(url, upload(data, "trace.json.gz"))
+    assert answer.status_code == 302
+    assert [item["key"] for item in Run.objects.get().summary["metrics"]] == ["comm_share", "gpu_busy_share"]
+    page = world.browser("pl01").get(answer["Location"])
+    assert "Kommunikationsanteil" in screen(page)

@@ -161,7 +161,7 @@ def test_killed_worker_in_mid_emulation_changes_nothing_about_the_result(
     assert found["attempt"] == 2
     assert found["digest"] == expected["digest"]
     assert found == expected | {"attempt": 2}
-    assert found["types"] == ["EV-02", "EV-04", "EV-06", "EV-16"]
+    assert found["types"] == ["EV-02", "EV-04", "EV-05", "EV-06", "EV-16"]
 
 
 def test_two_approvers_at_the_same_second_decide_once(waiting: Path, tmp_path: Path) -> None:

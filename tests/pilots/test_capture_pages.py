@@ -19,6 +19,7 @@ from pilots.graph.capture import Lineage, to_bytes
 from pilots.graph.trail import Origin, Trail
 from qms.approvals import documents, dossier, sections
 from qms.approvals.models import Approval
+from qms.audit import units
 from qms.audit.actors import SYSTEM
 from qms.audit.events import AuditKind
 from qms.audit.models import AuditEvent
@@ -159,6 +160,7 @@ def test_page_says_when_the_report_is_gone(world: World, workload: Workload):
         (b"kein Graph", {}, "keine Aufzeichnung"),
         (b"", {}, "keine Aufzeichnung"),
         (to_bytes(replace(perceptron(), example=None)), {}, "keine Beispieleingaben"),
+        (to_bytes(replace(perceptron(), trail=Trail(" "))), {}, "aus welchem Framework sie stammt"),
         (b"\x08\x07", {"name": "modell.onnx"}, "Eine ONNX-Datei enthält keine Beispieleingaben"),
         (DATA, {"level": "K3"}, "Gewichte der Stufe K3 werden hier nicht abgelegt"),
         (DATA, {"level": "K4"}, "keine gültige Auswahl"),
@@ -258,6 +260,45 @@ def test_gate_wants_the_file_and_its_class_on_one_level(world: World, workload: 
     higher = "K3" if row.level != "K3" else "K2"
     written(workload.classifications.filter(pk=row.pk), level=higher)
     assert outcome() == (False, True)
+
+
+def test_the_file_is_read_before_anybody_else_has_to_wait_and_judged_again_after(
+    world: World, workload: Workload, monkeypatch: pytest.MonkeyPatch
+):
+    real = model_file.providers.read_model_file
+
+    def reading(data: bytes, name: str) -> Any:
+        assert units.current() is None
+        written(Workload.objects, criteria_frozen_at=clock.now())
+        return real(data, name)
+
+    monkeypatch.setattr(model_file.providers, "read_model_file", reading)
+    answer = upload(world.client("wo01"), workload)
+    assert answer.status_code == 409
+    assert unchanged(workload)
+
+
+@pytest.mark.parametrize(
+    ("levels", "same", "needed"),
+    [
+        (("K0", None), True, "P33"),
+        (("K0", "K0"), True, "P33"),
+        (("K0", "K0"), False, "P13"),
+        (("K0", "K1"), True, "P13"),
+        (("K1", "K0"), True, "P13"),
+        (("K2", "K2"), True, "P13"),
+    ],
+)
+def test_weights_go_to_those_who_run_the_workload_from_k1_on(
+    world: World, workload: Workload, levels: tuple[str, str | None], same: bool, needed: str
+):
+    stated, classified = levels
+    if classified:
+        world.answer(workload)
+        written(workload.classifications.filter(object_class=ObjectClass.MODEL_WEIGHTS), level=classified)
+    written(Workload.objects, model_text="", model_file_sha256=SHA256, model_file_level=stated)
+    asked = SHA256 if same else "0" * 64
+    assert model_file.needed_to_take(Workload.objects.get(), asked) == needed
 
 
 def test_second_upload_replaces_the_first_and_the_same_again_says_so(world: World, workload: Workload):

@@ -12,8 +12,12 @@ from django.urls import reverse
 from pilots import catalog, pages_proof
 from pilots.catalog.hooks import Hooks
 from pilots.catalog.wafer_map import View
+from pilots.graph.builder import GraphBuilder
 from pilots.graph.capture import Example, Lineage, to_bytes
+from pilots.graph.ir import DType
 from pilots.models import Run
+from pilots.wafer.errors import RequestError
+from pilots.wafer.limits import check_measured
 from pilots.wafer.machine import lab_mesh
 from qms.core import jobs, store
 from qms.core.errors import CriterionNotMet
@@ -188,6 +192,53 @@ def test_outputs_that_differ_are_said_in_the_evidence(world: World) -> None:
     assert [row["within"] for row in target(shifted(1.0)).facts["EV-06"]["outputs"]] == [False]
 
 
+def test_a_claim_beside_which_numpy_disagrees_is_seen_by_the_gate(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def other(*_: Any) -> dict[str, Any]:
+        return {name: array + np.float32(1) for name, array in perceptron().example.outputs.items()}
+
+    monkeypatch.setattr("pilots.catalog.target.numpy_run.forward", other)
+    found = target(stored(perceptron())).facts["EV-06"]
+    assert [row["within"] for row in found["outputs"]] == [True]
+    assert found["cross_check"]["reference"] == "NumPy auf diesem Rechner"
+    assert [row["within"] for row in found["cross_check"]["outputs"]] == [False]
+    judged = evidence_facts.equivalence_from(found).outputs
+    assert [row.name for row in judged] == ["v4", "v4 (Gegenprobe)"]
+    assert judged[1].max_abs_delta > judged[1].max_abs_reference / 2
+
+
+def test_what_a_capture_claims_of_itself_stays_handed_in_after_an_equal_replay(world: World) -> None:
+    found = {item.type: (item.provenance, item.assurance) for item in EvidenceItem.objects.all()}
+    assert found["EV-04"] == ("EMULIERT", "WIEDERHOLT")
+    assert found["EV-05"] == found["EV-06"] == found["EV-16"] == ("EMULIERT", "EINGEREICHT")
+    assert facts("EV-06")["reference"].endswith("(laut Aufzeichnung des Einreichers)")
+
+
+@pytest.mark.parametrize(("side", "refused"), [(2**14, False), (2**14 + 1, True)])
+def test_a_small_file_of_a_large_computation_is_refused_before_it_starts(
+    world: World, monkeypatch: pytest.MonkeyPatch, side: int, refused: bool
+) -> None:
+    monkeypatch.setattr("pilots.wafer.limits.MAX_VALUES", 2**28 + 1)
+    on = GraphBuilder()
+    output = on.op("broadcast_to", on.input("x", (1, 1), DType.FLOAT32), shape=(side, side))
+    graph, _ = on.build(output)
+    if refused:
+        with pytest.raises(RequestError, match="values"):
+            check_measured(graph, batch=1)
+    else:
+        check_measured(graph, batch=1)
+
+
+def test_a_baseline_too_large_for_this_machine_is_not_begun(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pilots.wafer.limits.MAX_VALUES", 10)
+    monkeypatch.setattr("pilots.catalog.baseline.numpy_run.forward", None)
+    with pytest.raises(JobFailed, match="zu groß"):
+        baseline(stored(perceptron()) | {"repetitions": 1, "iterations": 1, "iterations_min": 1})
+
+
 def test_a_capture_without_example_is_no_model_of_a_run(world: World) -> None:
     with pytest.raises(CriterionNotMet, match="keine Beispieleingaben"):
         catalog.load_model(stored(replace(perceptron(), example=None)))
@@ -263,7 +314,7 @@ def test_the_page_outlives_its_model_file(world: World) -> None:
     [
         ("EV-02", ["Verglichen mit PyTorch 2.13.0", "innerhalb"]),
         ("EV-05", ["Aufteilung auf mehrere Systeme nötig nein", "aten.matmul", "Anteil nicht unterstützter"]),
-        ("EV-06", ["Verglichen mit PyTorch 2.13.0"]),
+        ("EV-06", ["Verglichen mit PyTorch 2.13.0", "v4 (NumPy auf diesem Rechner)"]),
         ("EV-16", ["Stand des Quelltexts (Commit)", "platform: x86_64, python: 3.11, pytorch: 2.13.0"]),
     ],
 )

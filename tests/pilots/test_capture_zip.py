@@ -73,7 +73,7 @@ def sealed(decided: World) -> World:
 
 def test_with_the_model_file_the_run_gives_the_same_digest(sealed: World, tmp_path: Path) -> None:
     size = log_size()
-    files = unpack(download(sealed, "fg01"), tmp_path)
+    files = unpack(download(sealed, "pl01"), tmp_path)
     assert kinds_since(size)[-1] == "ARTEFAKT_ABGERUFEN"
     assert files[NAME] == DATA
     assert files[f"EV-02-rohdatei-{hashlib.sha256(RAW).hexdigest()[:12]}.Csv"] == RAW
@@ -84,7 +84,15 @@ def test_with_the_model_file_the_run_gives_the_same_digest(sealed: World, tmp_pa
     assert "Nachrechnung: nicht geprüft –" in type_in(first, tmp_path).stdout
 
 
-def test_without_the_right_to_the_record_the_model_file_stays_here(sealed: World, tmp_path: Path) -> None:
+def test_who_decides_gets_the_evidence_without_the_weights(sealed: World, tmp_path: Path) -> None:
+    size = log_size()
+    files = unpack(download(sealed, "fg01"), tmp_path)
+    assert NAME not in files
+    assert "Die Modelldatei liegt nicht bei" in files["LIESMICH.txt"].decode()
+    assert "ARTEFAKT_ABGERUFEN" not in kinds_since(size)
+
+
+def test_a_service_account_gets_the_evidence_without_the_weights(sealed: World, tmp_path: Path) -> None:
     owner = sealed.user("wo01")
     service = roles.register_service_account(
         actor=sealed.user("ad01"), username="dienst", person_id=owner.person_id
@@ -102,7 +110,7 @@ def test_a_damaged_model_file_is_not_handed_out(sealed: World) -> None:
     message = "Die Modelldatei fehlt, oder ihre Prüfsumme stimmt nicht mehr."
     for data in (b"{}", None):
         with changed(SHA256, data), nothing_but("GATE_NICHT_ERFUELLT"):
-            answer = sealed.browser("fg01").get(url(sealed), headers=JSON)
+            answer = sealed.browser("pl01").get(url(sealed), headers=JSON)
         assert_refused(answer, status=422, code="GATE_NICHT_ERFUELLT", id="G0-5", message=message)
 
 

@@ -106,7 +106,7 @@ def test_only_the_first_inputs_are_listed():
     value = builder.op("concat", *names, axis=1)
     graph, weights = builder.build(value)
     given = {name: uniform(1, name, (2, 2)) for name in names}
-    data = to_bytes(Captured(graph, weights, example=evaluated_example(graph, weights, given)))
+    data = to_bytes(Captured(graph, weights, Trail("onnx"), evaluated_example(graph, weights, given)))
     facts = read_model_file(data, NAME).facts
     assert len(facts["inputs"]) == 20
     assert facts["example"]["batch"] is None

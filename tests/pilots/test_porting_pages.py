@@ -13,10 +13,12 @@ from pilots.choices import EFFORT_LABELS
 from pilots.models import Run
 from pilots.services import porting
 from pilots.services.porting import Effort
+from qms.core import jobs
 from qms.core.errors import CriterionNotMet
 from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
-from tests.walk import JSON, World, address, world
+from tests.pilots.capture_house import changed, start_run
+from tests.walk import JSON, World, address, assert_refused, screen, world
 
 __all__ = ["world"]
 STAGE = "emulated"
@@ -91,6 +93,31 @@ def test_the_command_refuses_what_the_form_refuses(world: World, days: str, reas
     efforts = dict.fromkeys(EFFORT_LABELS, Effort(Decimal(days), reason))
     with pytest.raises(CriterionNotMet, match="G4-6"):
         porting.enter_effort(actor=world.user("pl01"), workload_id=world.workload_id, efforts=efforts)
+
+
+def test_a_damaged_report_is_said_on_the_page_and_refused_by_the_command(world: World) -> None:
+    item = current()
+    with changed(item.facts_sha256):
+        shown = world.browser("pl01").get(address("pilot_porting", world.workload_id))
+        answer = post(world, form(), headers=JSON)
+    assert "Prüfsumme stimmt nicht mehr" in screen(shown)
+    assert_refused(
+        answer,
+        status=422,
+        code="GATE_NICHT_ERFUELLT",
+        id="G7-4",
+        message="Nachweis verändert: Die Datei zu EV-05 stimmt nicht mit ihrer Prüfsumme überein (G7-4).",
+    )
+    item.refresh_from_db()
+    assert item.status == "MANIPULIERT"
+
+
+def test_kept_person_days_stay_an_estimate_after_a_new_run(world: World) -> None:
+    post(world, form())
+    start_run(world, "pilot_target")
+    jobs.run_pending()
+    assert current().facts()["porting_effort_pt"] == dict.fromkeys(EFFORT_LABELS, "2.5")
+    assert (current().provenance, current().assurance) == ("GESCHAETZT", "EINGEREICHT")
 
 
 def test_a_new_run_of_the_same_model_keeps_the_effort(world: World) -> None:

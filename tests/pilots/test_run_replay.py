@@ -17,6 +17,7 @@ from qms.audit.events import AuditKind
 from qms.audit.services import record, unit
 from qms.core import clock, jobs
 from qms.evidence.models import EvidenceItem
+from qms.workloads.models import Workload
 from tests.pilots.capture_house import DATA, SHA256, changed, page, run_of, start_run, world
 from tests.walk import JSON, World, assert_refused, events_since, log_size, recorded, screen
 
@@ -137,8 +138,8 @@ def test_the_progress_reloads_the_page_once_the_replay_has_ended(world: World) -
 def test_downloads_and_the_command_on_the_page_give_the_same_digest(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    browser = world.browser("au01")
-    shown = page(world, run_of("ZIEL"), "au01")
+    browser = world.browser("pl01")
+    shown = page(world, run_of("ZIEL"), "pl01")
     item = EvidenceItem.objects.get(type="EV-16")
     urls = (reverse("evidence_file", args=[item.pk]), reverse("run_model", args=[run_of("ZIEL").pk]))
     with recorded("NACHWEIS_ABGERUFEN", "ARTEFAKT_ABGERUFEN"):
@@ -157,9 +158,29 @@ def test_downloads_and_the_command_on_the_page_give_the_same_digest(
 def test_the_file_of_a_damaged_model_is_not_handed_out(world: World) -> None:
     url = reverse("run_model", args=[run_of("ZIEL").pk])
     with changed(SHA256):
-        answer = world.browser("pr01").get(url)
+        answer = world.browser("pl01").get(url)
     assert answer.status_code == 422
     assert "Prüfsumme stimmt nicht mehr" in screen(answer)
+
+
+@pytest.mark.parametrize("name", ["pr01", "fg01", "au01"])
+def test_who_only_reads_the_record_checks_here_and_takes_no_weights(world: World, name: str) -> None:
+    url = reverse("run_model", args=[run_of("ZIEL").pk])
+    shown = world.browser(name).get(reverse("run", args=[run_of("ZIEL").pk])).content.decode()
+    assert url not in shown
+    assert reverse("run_replay", args=[run_of("ZIEL").pk]) in shown
+    answer = world.browser(name).get(url, headers=JSON)
+    assert (answer.status_code, answer.json()["id"]) == (403, "P13")
+
+
+@pytest.mark.parametrize("name", ["pr01", "fg01", "au01"])
+def test_public_weights_go_to_every_reader_of_the_record(world: World, name: str) -> None:
+    with unit(actor=SYSTEM):
+        record(AuditKind.DEMO_SEEDED, actor=SYSTEM, subject_ref=("Test", "1"))
+        world.workload.classifications.filter(object_class="MODELLGEWICHTE").update(level="K0")
+        Workload.objects.filter(pk=world.workload_id).update(model_file_level="K0")
+    answer = world.browser(name).get(reverse("run_model", args=[run_of("ZIEL").pk]))
+    assert (answer.status_code, answer.content) == (200, DATA)
 
 
 def test_a_model_text_is_no_file(world: World) -> None:

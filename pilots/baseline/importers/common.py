@@ -1,26 +1,27 @@
-"""What every importer shares: limits, strict parsing, and one German sentence for each refusal.
-
-Limits (checked in this order): size 8 MiB, no compression, UTF-8, nesting depth 12, no duplicate key, no NaN or
-infinity, figures finite and not negative.
-"""
+"""What every importer shares: limits, what a file becomes, figures out of mappings, one German sentence per refusal."""
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from datetime import UTC, datetime, timedelta
 from math import isfinite
 from typing import Any, Final
 
-from qms.core.values import Assurance, Axes, Metric, Origin, Provenance, Unit, rounded
+from qms.core.values import Assurance, Axes, Metric, Origin, Provenance
 
-MAX_BYTES: Final = 8 * 2**20
-MAX_DEPTH: Final = 12
-MAX_LINES: Final = 200_000
 MAX_NUMBER: Final = 1e18
+MAX_TEXT: Final = 120
 AXES: Final = Axes(Provenance.MEASURED, Assurance.SUBMITTED, Origin.OWN)
-_COMPRESSED: Final = (b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+NO_HARDWARE: Final = "Die Datei nennt weder Hardware noch Treiber noch Topologie."
+NO_COST: Final = "Die Datei enthält keinen Speicherverbrauch und keine Kosten."
+ONE_RUN: Final = "Die Datei ist eine einzelne Wiederholung; über die Streuung sagt sie nichts."
+_NUMBER: Final = re.compile(
+    r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?", re.ASCII
+)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LATEST_SECONDS: Final = 253_402_300_799  # the last second a date can name
 
 
 class BenchmarkRefused(ValueError):
@@ -34,129 +35,129 @@ class BenchmarkRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ImportedBenchmark:
-    """A benchmark file, understood. `what_it_says` and `what_it_cannot_say` are German sentences for the screen.
+    """One run of a benchmark file, understood. `what_it_says` and `what_it_cannot_say` are German sentences.
 
     measured_at: ISO 8601 as the file gives it, None if it does not; without an offset the zone is unknown.
     completed and failed: requests, None if the file does not say; valid: the tool's own verdict on its run, or None.
+    version: of the tool, "" if the file does not say; label: what tells this run from others of the same file.
     """
 
     tool: str
     metrics: tuple[Metric, ...]
     what_it_says: tuple[str, ...]
     what_it_cannot_say: tuple[str, ...]
-    measured_at: str | None
-    completed: int | None
-    failed: int | None
-    valid: bool | None
-    warnings: tuple[str, ...]
+    measured_at: str | None = None
+    completed: int | None = None
+    failed: int | None = None
+    valid: bool | None = None
+    warnings: tuple[str, ...] = ()
+    version: str = ""
+    label: str = ""
 
 
-def checked_text(data: bytes) -> str:
-    """Return the text of a file inside the limits; raises BenchmarkRefused."""
-    if not data.strip():
-        raise BenchmarkRefused("EMPTY", "Die Datei ist leer.")
-    if len(data) > MAX_BYTES:
-        raise BenchmarkRefused("TOO_LARGE", f"Die Datei ist größer als {MAX_BYTES // 2**20} MiB.")
-    if data.startswith(_COMPRESSED):
-        raise BenchmarkRefused(
-            "COMPRESSED", "Die Datei ist komprimiert; bitte laden Sie die entpackte Datei hoch."
-        )
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BenchmarkRefused("NOT_TEXT", "Die Datei ist kein Text in UTF-8.") from error
-
-
-def parse_json(text: str) -> Any:
-    """Return the value of a JSON text inside the limits; raises BenchmarkRefused."""
-    if _depth(text) > MAX_DEPTH:
-        raise BenchmarkRefused("TOO_DEEP", f"Die Datei ist tiefer als {MAX_DEPTH} Ebenen verschachtelt.")
-    try:
-        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
-    except BenchmarkRefused:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise BenchmarkRefused("NOT_JSON", "Die Datei ist kein gültiges JSON.") from error
-
-
-def number(data: Mapping[str, Any], key: str) -> float | None:
+def number(data: Mapping[str, Any], key: str, *, name: str = "", most: float = MAX_NUMBER) -> float | None:
     """Return a finite figure that is not negative, None if absent or null; raises BenchmarkRefused."""
     value = data.get(key)
     if value is None:
         return None
+    shown = short(name or key)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BenchmarkRefused("NOT_A_NUMBER", f"Das Feld {_short(key)} enthält keine Zahl.")
-    if not isfinite(value) or value < 0 or value > MAX_NUMBER:
-        raise BenchmarkRefused("BAD_NUMBER", f"Das Feld {_short(key)} enthält keinen möglichen Messwert.")
+        raise BenchmarkRefused("NOT_A_NUMBER", f"Das Feld {shown} enthält keine Zahl.")
+    if not isfinite(value) or value < 0 or value > most:
+        raise BenchmarkRefused("BAD_NUMBER", f"Das Feld {shown} enthält keinen möglichen Messwert.")
     return float(value)
 
 
-def count(data: Mapping[str, Any], key: str) -> int | None:
+def count(data: Mapping[str, Any], key: str, *, name: str = "") -> int | None:
     """Return a whole number of things, None if absent or null; raises BenchmarkRefused."""
-    value = number(data, key)
+    value = number(data, key, name=name)
     if value is None:
         return None
     if value != int(value):
-        raise BenchmarkRefused("NOT_A_COUNT", f"Das Feld {_short(key)} enthält keine ganze Zahl.")
+        raise BenchmarkRefused("NOT_A_COUNT", f"Das Feld {short(name or key)} enthält keine ganze Zahl.")
     return int(value)
 
 
-def metric(
-    key: str, value: float, unit: Unit, n: int | None, *, percentile: str | None = None, reliable: bool = True
-) -> Metric:
-    """Return an imported figure: GEMESSEN, EINGEREICHT, EIGEN; the reader may set the origin otherwise."""
-    return Metric(key, rounded(value), unit, AXES, n=n, percentile=percentile, reliable=reliable)
+def needed(value: float | None, name: str) -> float:
+    """Return a figure that must be there; raises BenchmarkRefused naming it."""
+    if value is None:
+        raise BenchmarkRefused("MISSING_FIELD", f"Der Datei fehlt das Feld {short(name)}.")
+    return value
 
 
-def check_order(values: Mapping[str, float], subject: str) -> None:
-    """Refuse percentiles that fall where they must rise; keys are percents as text ("50", "99.9")."""
-    ordered = [values[key] for key in sorted(values, key=float)]
-    if any(later < earlier for earlier, later in pairwise(ordered)):
-        raise BenchmarkRefused("CONTRADICTION", f"Die Perzentile ({subject}) widersprechen sich.")
+def needed_count(data: Mapping[str, Any], key: str) -> int:
+    """Return a whole number that must be there; raises BenchmarkRefused naming it."""
+    return int(needed(count(data, key), key))
 
 
-def refuse_all_failed(total: int) -> BenchmarkRefused:
-    """Return the refusal of a file in which no request succeeded."""
+def figure(text: str, name: str) -> float:
+    """Return the figure a cell or line holds, finite and not negative; raises BenchmarkRefused naming the place."""
+    if not _NUMBER.fullmatch(text.strip()):
+        raise BenchmarkRefused("NOT_A_NUMBER", f"{short(name)} enthält keine Zahl.")
+    value = float(text)
+    if not isfinite(value) or value < 0 or value > MAX_NUMBER:
+        raise BenchmarkRefused("BAD_NUMBER", f"{short(name)} enthält keinen möglichen Messwert.")
+    return value
+
+
+def mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return the object below a key, empty if absent or null; raises BenchmarkRefused if it is something else."""
+    value = data.get(key)
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise BenchmarkRefused("MISSING_FIELD", f"Das Feld {short(key)} ist anders aufgebaut als erwartet.")
+    return value
+
+
+def text_of(data: Mapping[str, Any], key: str, otherwise: str = "ohne Angabe") -> str:
+    """Return a text of a file for the screen: one printable line, bounded."""
+    value = data.get(key)
+    return short(str(value), MAX_TEXT) if isinstance(value, str | int | float) and value != "" else otherwise
+
+
+def short(text: str, most: int = 60) -> str:
+    """Return a bounded text without control characters."""
+    return "".join(item if item.isprintable() else "?" for item in text[:most])
+
+
+def moment(seconds: float | None) -> str | None:
+    """Return ISO 8601 in UTC for seconds since 1970, None for none or for what no date can name."""
+    if seconds is None or not 0 < seconds < _LATEST_SECONDS:
+        return None
+    return (_EPOCH + timedelta(seconds=int(seconds))).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def iso(value: Any) -> str | None:
+    """Return a text if it is a date in ISO 8601, else None."""
+    try:
+        datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+    return str(value)
+
+
+def refuse_all_failed(total: int | None) -> BenchmarkRefused:
+    """Return the refusal of a file in which no request succeeded; None: the file does not say how many were sent."""
+    if total == 0:
+        return BenchmarkRefused("EMPTY", "Die Datei enthält keine Anfragen.")
+    if total is None:
+        sentence = "Keine Anfrage war erfolgreich; die Datei enthält keine verwertbaren Messwerte."
+        return BenchmarkRefused("ALL_FAILED", sentence)
     sentence = f"Alle {total} Anfragen sind fehlgeschlagen; die Datei enthält keine verwertbaren Messwerte."
     return BenchmarkRefused("ALL_FAILED", sentence)
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in result:
-            raise BenchmarkRefused("DUPLICATE_KEY", f"Das Feld {_short(key)} kommt doppelt vor.")
-        result[key] = value
-    return result
+def requests_sentence(completed: int, failed: int) -> str:
+    """Return how many requests succeeded."""
+    return f"{completed} von {completed + failed} Anfragen waren erfolgreich."
 
 
-def _no_constant(text: str) -> Any:
-    raise BenchmarkRefused("NOT_FINITE", f"Die Datei enthält {text} statt einer Zahl.")
-
-
-def _short(key: str) -> str:
-    return "".join(item if item.isprintable() else "?" for item in key[:60])
-
-
-def _depth(text: str) -> int:
-    """Return the deepest nesting, without parsing: brackets outside of strings."""
-    depth = deepest = 0
-    inside = escaped = False
-    for character in text:
-        if inside:
-            if escaped:
-                escaped = False
-            elif character == "\\":
-                escaped = True
-            elif character == '"':
-                inside = False
-        elif character == '"':
-            inside = True
-        elif character in "[{":
-            depth += 1
-            deepest = max(deepest, depth)
-            if deepest > MAX_DEPTH:
-                return deepest
-        elif character in "]}":
-            depth -= 1
-    return deepest
+def failure_warning(completed: int, failed: int) -> list[str]:
+    """Return the warning about failed requests, none if all succeeded."""
+    if not failed:
+        return []
+    return [
+        f"{failed} von {completed + failed} Anfragen sind fehlgeschlagen.",
+        "Antwortzeiten gelten nur für erfolgreiche Anfragen.",
+    ]

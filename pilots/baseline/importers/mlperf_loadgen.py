@@ -6,21 +6,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any, Final
 
+from pilots.baseline.importers import figures
 from pilots.baseline.importers.common import (
-    MAX_LINES,
+    ONE_RUN,
     BenchmarkRefused,
     ImportedBenchmark,
-    check_order,
-    checked_text,
     count,
-    metric,
     number,
-    parse_json,
+    text_of,
 )
-from pilots.baseline.stats import is_reliable
+from pilots.baseline.importers.reading import Source, lines, parse_json
 from qms.core.values import Metric, Unit
 
 NAME: Final = "MLPerf LoadGen"
@@ -31,7 +28,7 @@ _PROCESSED: Final = re.compile(
     r" \* Processed (?:at least [0-9]{1,12} queries \(([0-9]{1,12})\)|([0-9]{1,12}) queries)\."
 )
 _PERCENTILE: Final = re.compile(
-    r"([0-9]{1,2}\.[0-9]{2}) percentile (latency|first token latency|time to output token)"
+    r"([0-9]{1,2}\.[0-9]{2}) percentile (latency|first token latency|time to output token) \(ns\)"
 )
 _PLACES: Final = {
     "latency": "result_{}_percentile_latency_ns",
@@ -57,16 +54,15 @@ _TEXTS: Final = {"effective_scenario", "effective_test_mode", "sut_name", "resul
 _PERCENTS: Final = ("50", "90", "95", "99", "99.9")
 
 
-def recognise(text: str, filename: str) -> bool:
-    """Say whether a text is a summary or detail log; the file name is not decisive."""
-    return text.lstrip().startswith(_PREFIX) or _TITLE in text[:400]
+def recognise(source: Source) -> bool:
+    """Say whether a file is a summary or a detail log."""
+    text = source.start
+    return _TITLE in text[:400] or (text.lstrip().startswith(_PREFIX) and '"loadgen_version"' in text[:4000])
 
 
-def read(data: bytes) -> ImportedBenchmark:
-    """Return the metrics of a log; raises BenchmarkRefused with one German sentence."""
-    text = checked_text(data)
-    if text.count("\n") > MAX_LINES:
-        raise BenchmarkRefused("TOO_LARGE", f"Die Datei hat mehr als {MAX_LINES} Zeilen.")
+def read(source: Source) -> tuple[ImportedBenchmark, ...]:
+    """Return the run of a log; raises BenchmarkRefused with one German sentence."""
+    text = source.text()
     values = _detail(text) if text.lstrip().startswith(_PREFIX) else _summary(text)
     scenario = values.get("effective_scenario")
     if values.get("effective_test_mode") != "PerformanceOnly":
@@ -84,24 +80,28 @@ def read(data: bytes) -> ImportedBenchmark:
             "ALL_FAILED", "Der Durchsatz ist null; die Datei enthält keine verwertbaren Messwerte."
         )
     validity = values.get("result_validity")
-    return ImportedBenchmark(
-        tool=NAME,
-        metrics=tuple(_metrics(values, scenario, rate, completed)),
-        what_it_says=(
-            f"Szenario {scenario}, getestetes System laut Datei: {str(values.get('sut_name', ''))[:120]}.",
+    if validity not in {"VALID", "INVALID"}:
+        raise BenchmarkRefused("TRUNCATED", "Dem Protokoll fehlt das Urteil des Werkzeugs (Result is).")
+    return (
+        ImportedBenchmark(
+            tool=NAME,
+            metrics=tuple(_metrics(values, scenario, rate, completed)),
+            what_it_says=(
+                f"Szenario {scenario}, getestetes System laut Datei: {text_of(values, 'sut_name')}.",
+            ),
+            what_it_cannot_say=_cannot_say(scenario, completed),
+            measured_at=_date(values.get("test_datetime")),
+            completed=completed,
+            valid=validity == "VALID",
+            warnings=_warnings(values, validity),
+            version=text_of(values, "loadgen_version", "").partition(" ")[0],
         ),
-        what_it_cannot_say=_cannot_say(scenario, completed),
-        measured_at=_date(values.get("test_datetime")),
-        completed=completed,
-        failed=None,
-        valid=None if validity is None else validity == "VALID",
-        warnings=_warnings(values, validity),
     )
 
 
 def _detail(text: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for line in text.splitlines():
+    for line in lines(text):
         if not line.strip():
             continue
         if not line.startswith(_PREFIX):
@@ -120,7 +120,7 @@ def _summary(text: str) -> dict[str, Any]:
     if _TITLE not in text:
         raise BenchmarkRefused("NOT_THIS_TOOL", "Die Datei ist kein Protokoll von MLPerf LoadGen.")
     values: dict[str, Any] = {}
-    for line in text.splitlines():
+    for line in lines(text):
         processed = _PROCESSED.match(line)
         if processed:
             _put(values, "result_query_count", int(processed[1] or processed[2]))
@@ -141,8 +141,8 @@ def _put(values: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _summary_key(name: str) -> str | None:
-    found = _PERCENTILE.match(name)
-    if found and name.endswith("(ns)"):
+    found = _PERCENTILE.fullmatch(name)
+    if found:
         return _PLACES[found[2]].format(found[1])
     return _SUMMARY_KEYS.get(name)
 
@@ -157,25 +157,17 @@ def _figure(text: str) -> float | int:
 
 
 def _metrics(values: Mapping[str, Any], scenario: str, rate: float, completed: int | None) -> list[Metric]:
-    found = [metric("throughput_samples_s", rate, Unit.SAMPLES_PER_SECOND, completed)]
-    tokens = number(values, "result_completed_tokens_per_second")
-    if tokens:
-        found.append(metric("throughput_tokens_s", tokens, Unit.TOKENS_PER_SECOND, completed))
+    found = [figures.metric("throughput_samples_s", rate, Unit.SAMPLES_PER_SECOND, completed)]
+    found += figures.tokens_rate(number(values, "result_completed_tokens_per_second"), completed)
     names = {"first token latency": "ttft_ms", "time to output token": "tpot_ms"}
     if scenario != "Offline":
         names["latency"] = "e2e_latency_ms"
     for name, key in names.items():
-        by_percent: dict[str, float] = {}
-        for percent in _PERCENTS:
-            nanoseconds = number(values, _PLACES[name].format(f"{float(percent):.2f}"))
-            if nanoseconds:
-                by_percent[percent] = nanoseconds / 1e6
-        check_order(by_percent, name)
-        for percent, value in by_percent.items():
-            enough = completed is not None and is_reliable(completed, Fraction(percent) / 100)
-            found.append(
-                metric(key, value, Unit.MILLISECONDS, completed, percentile=f"p{percent}", reliable=enough)
-            )
+        nanoseconds = {
+            percent: number(values, _PLACES[name].format(f"{float(percent):.2f}")) for percent in _PERCENTS
+        }
+        by_percent = {percent: value and value / 1e6 for percent, value in nanoseconds.items()}
+        found += figures.percentiles(key, by_percent, completed)
     return found
 
 
@@ -183,7 +175,7 @@ def _cannot_say(scenario: str, completed: int | None) -> tuple[str, ...]:
     sentences = [
         "Das Protokoll nennt weder Hardware noch Treiber noch Topologie.",
         "Das Protokoll enthält keinen Speicherverbrauch, keine Kosten und keine Fehlerquote.",
-        "Das Protokoll ist eine einzelne Wiederholung; über die Streuung sagt es nichts.",
+        ONE_RUN,
     ]
     if scenario == "Offline":
         sentences.append(
@@ -199,7 +191,7 @@ def _cannot_say(scenario: str, completed: int | None) -> tuple[str, ...]:
 def _warnings(values: Mapping[str, Any], validity: Any) -> tuple[str, ...]:
     found = []
     if validity != "VALID":
-        found.append("Das Werkzeug selbst bewertet den Lauf als ungültig (INVALID).")
+        found.append("Das Werkzeug selbst bewertet den Lauf als ungültig (INVALID); er zählt in keinem Gate.")
     if values.get("num_errors", 0) != 0:
         found.append("Das Protokoll meldet Fehler während des Laufs.")
     if "test_datetime" not in values:

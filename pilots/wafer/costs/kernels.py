@@ -8,11 +8,12 @@ from math import ceil, isqrt
 from typing import Final
 
 from pilots.graph.ir import DType
-from pilots.wafer.costs import collectives
+from pilots.wafer.costs import collectives, moving, traffic
 from pilots.wafer.costs.constants import Constants
 from pilots.wafer.costs.terms import Terms
 from pilots.wafer.machine import Machine
 from pilots.wafer.program import ACCUMULATOR_BYTES, SQUARE, WORD_BYTES, Call, Kernel, Mode
+from pilots.wafer.tiling import heads_on, rows_are_cut
 
 DIVISION_CYCLES: Final = 50  # pe.div
 # 16-bit division: one Newton step doubles the six bits of a seed; nobody published a figure.
@@ -161,13 +162,18 @@ def _stationary(call: Call, at: Setting) -> Terms:
 
 
 def _streamed(call: Call, at: Setting) -> Terms:
-    """Weights come in one by one; each starts a multiply-add over the tokens an element holds."""
+    """Weights come in one by one; each starts a multiply-add over the tokens an element holds.
+
+    The first column of them has a way from the edge, the last sums one along the row.
+    """
     tile_m, tile_k, tile_n = call.tile
     setup = at.machine.dsd_setup_cycles.value
     compute = tile_k * tile_n * (setup + tile_m * at.fma_cycles)
     sums = at.sums(tile_n * tile_m)  # every link of a row carries all of them
     wait = max(0.0, sums - compute) if call.rect.width > 1 else 0.0
-    return Terms(compute, 0.0, wait, at.launch)
+    first = collectives.broadcast(tile_k, call.rect.height + 1, at.machine)
+    last = collectives.chain(at.sums(tile_m), call.rect.width, at.machine)
+    return Terms(compute, 0.0, wait + first + last, at.launch)
 
 
 def _vector(elements: float, ops: tuple[int, int], at: Setting) -> float:
@@ -178,8 +184,22 @@ def _vector(elements: float, ops: tuple[int, int], at: Setting) -> float:
     return (vectors + divisions * NEWTON_OPS) * (setup + elements * at.fma_cycles)
 
 
+def gate_ops(chosen: int) -> tuple[int, int]:
+    """Return the operations per element of a gate: for each chosen one the largest, and its mark; a softmax of them."""
+    vectors, divisions = ELEMENT_OPS["softmax"]
+    return 2 * chosen + vectors, divisions
+
+
 def _elementwise(call: Call, at: Setting) -> Terms:
+    """Two operations need what lies in other elements first: the other feature of a pair, or the whole row."""
     rows, width = call.tile
+    if call.op == "rope":
+        fabric = moving.paired(call, at.words, at.machine)
+        return Terms(compute=_vector(rows * width, ELEMENT_OPS[call.op], at), fabric=fabric)
+    if call.op == "top_k_gate":
+        ops = gate_ops(int(str(call.attr("k"))))
+        fabric = moving.whole_rows(call, at.words, at.machine)
+        return Terms(compute=_vector(rows * call.shape[1], ops, at), fabric=fabric)
     return Terms(compute=_vector(rows * width, ELEMENT_OPS.get(call.op, ONE_PASS), at))
 
 
@@ -205,36 +225,72 @@ def _norm(call: Call, at: Setting) -> Terms:
 
 
 def _gather(call: Call, at: Setting) -> Terms:
-    rows, width = call.tile
-    words = at.words(rows * width)
-    fabric = collectives.broadcast(words, call.rect.height, at.machine)
-    return Terms(memory=words + at.machine.dsd_setup_cycles.value, fabric=fabric, launch=at.launch)
+    """All rows asked for go to every element of a column, each of which keeps its own; single numbers along a row.
+
+    Updates go the same way, unless they lie everywhere, and are added where their rows lie, which is evenly.
+    """
+    rows, width, table, entry = call.shape
+    tile_rows, columns = call.tile
+    high = call.rect.height
+    if call.op == "scatter_add":
+        travel = traffic.rows_to_all(table, at.words(columns), high, at.machine)
+        adds = _vector(columns, (ceil(table / high), 0), at)
+        return Terms(adds, 0.0, travel if rows_are_cut(table, high) else 0.0, at.launch)
+    kept = traffic.copy(at.words(tile_rows * columns), at.machine)
+    if entry == 1 < width:
+        travel = traffic.rows_to_all(rows * width, 1, call.rect.width, at.machine)
+        return Terms(memory=kept, fabric=travel, launch=at.launch)
+    travel = traffic.rows_to_all(rows, at.words(columns), high, at.machine)
+    return Terms(memory=kept if rows_are_cut(rows, high) else 0.0, fabric=travel, launch=at.launch)
+
+
+def _appended(call: Call, at: Setting) -> Terms:
+    """Sequences of a batch are usually as long as one another: one row of elements writes what all of them append."""
+    rows, columns = call.shape[0], call.tile[1]
+    travel = 0.0
+    if rows_are_cut(rows, call.rect.height):
+        travel = traffic.rows_to_all(rows, at.words(columns), call.rect.height, at.machine)
+    return Terms(memory=traffic.copy(at.words(rows * columns), at.machine), fabric=travel)
 
 
 def _attention(call: Call, at: Setting) -> Terms:
-    """Two products on the largest square, all heads side by side, and a softmax between them."""
+    """Two products on the largest square, all heads side by side, and a softmax between them.
+
+    A column holds whole heads or shares one; sums of the softmax are handed along the rows, tile after tile of the context.
+    """
     batch, queries, context, heads, _, head_dim = call.shape
     side, c = min(call.rect.width, call.rect.height), at.constants
-    tile_q, tile_c, tile_h = (ceil(size / side) for size in (batch * queries, context, heads * head_dim))
-    compute = 2 * tile_h * tile_c * (c.mesh_dispatch + tile_q * at.fma_cycles)
-    scores = batch * heads * queries * context / side**2
-    vector = _vector(scores, ELEMENT_OPS["softmax"], at)
-    fabric = 2 * collectives.allreduce_line(at.sums(tile_q), side, at.machine)
-    return Terms(side * compute + vector, 0.0, fabric, 2 * side * c.step + 2 * at.launch)
+    held, span, features = heads_on(heads, head_dim, call.tile[2], side)
+    groups = ceil(heads / held)
+    rows = ceil(batch * queries / side)
+    tile = min(call.tile[1], context)
+    length = ceil(ceil(context / tile) / side) * tile
+    items = min(batch, (rows - 2) // queries + 2) if rows > 1 else 1
+    each = held * features * length * (items * c.mesh_dispatch + rows * at.fma_cycles)
+    steps = groups * span + ceil(context / length)
+    compute = steps * each + _vector(rows * groups * held * length, ELEMENT_OPS["softmax"], at)
+    sums = at.sums(rows * groups * held)
+    fabric = 2 * (collectives.chain(sums, side, at.machine) + collectives.broadcast(sums, side, at.machine))
+    return Terms(compute, 0.0, fabric, steps * c.step + 2 * at.launch)
 
 
 def _attention_cached(call: Call, at: Setting) -> Terms:
-    """Scores over the cache, softmax, weighted values: two matrix-vector products and two more reductions."""
+    """Scores over the cache, softmax, weighted values: two matrix-vector products and two more reductions.
+
+    Columns that share a head sum its scores among themselves; each of them then has all scores of its context.
+    """
     batch, _, context, heads, _, head_dim = call.shape
     width, height, c = call.rect.width, call.rect.height, at.constants
-    tile_c, tile_h = ceil(context / height), ceil(heads * head_dim / width)
+    held, span, features = heads_on(heads, head_dim, call.tile[2], width)
+    tile_c = ceil(context / height)
     vectors = 2 * batch * tile_c
-    compute = vectors * (c.gemv_dispatch + ceil(tile_h * at.fma_cycles))
-    scores = batch * ceil(context * heads / (width * height))
+    compute = vectors * (c.gemv_dispatch + ceil(held * features * at.fma_cycles))
+    scores = batch * held * tile_c
     compute += _vector(scores, ELEMENT_OPS["softmax"], at)
-    rows = at.sums(batch * ceil(heads / width))
-    fabric = collectives.allreduce_line(at.sums(scores), width, at.machine)
-    for words in (rows, rows, at.sums(batch * tile_h)):
+    words = at.sums(scores)
+    fabric = collectives.chain(words, span, at.machine) + collectives.broadcast(words, span, at.machine)
+    rows = at.sums(batch * held)
+    for words in (rows, rows, at.sums(batch * held * features)):
         fabric += collectives.allreduce_line(words, height, at.machine)
     memory = vectors * c.realign
     return Terms(compute, memory, fabric, 3 * at.launch)
@@ -263,15 +319,11 @@ def _like(call: Call, tile: tuple[int, ...]) -> Call:
 
 
 def _move(call: Call, at: Setting) -> Terms:
-    rows, width = call.tile
-    return Terms(memory=at.machine.dsd_setup_cycles.value + at.words(rows * width))
+    return Terms(fabric=moving.moved(call, at.words, at.machine))
 
 
 def _transpose(call: Call, at: Setting) -> Terms:
-    rows, width = call.tile
-    line = max(call.rect.width, call.rect.height)
-    exchange = collectives.all_to_all(at.words(rows * width) / line, line)
-    return Terms(memory=at.words(rows * width), fabric=exchange, launch=at.launch)
+    return Terms(fabric=moving.turned(call, at.words, at.machine), launch=at.launch)
 
 
 def _convolution(call: Call, at: Setting) -> Terms:
@@ -331,7 +383,7 @@ TABLE: Final[dict[Kernel, Callable[[Call, Setting], Terms]]] = {
     Kernel.GATHER: _gather,
     Kernel.ATTENTION: _attention,
     Kernel.ATTENTION_CACHED: _attention_cached,
-    Kernel.CACHE_APPEND: _move,
+    Kernel.CACHE_APPEND: _appended,
     Kernel.CONVOLUTION: _convolution,
     Kernel.STENCIL: _stencil,
     Kernel.OPTIMISER: _optimiser,

@@ -25,7 +25,7 @@ from pilots.wafer.cycle.simulate import simulate
 from pilots.wafer.handlers.base import Array
 from pilots.wafer.handlers.table import apply
 from pilots.wafer.numerics import narrowed
-from pilots.wafer.placement import tile_of
+from pilots.wafer.tiling import tile_of
 from pilots.wafer.program import PRODUCTS, Call, Kernel, Rect
 from pilots.wafer.routes import routes_of
 

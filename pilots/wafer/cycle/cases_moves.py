@@ -50,35 +50,20 @@ def _floats(case: Case, index: int, *shape: int) -> Array:
 
 
 def _ids(size: int, count: int) -> Array:
-    """Return indices that jump over a table."""
-    return (np.arange(count, dtype=np.int32) * 7 + 3) % size
+    """Return indices that jump over a table and are spread over it."""
+    return (np.arange(count, dtype=np.int32) * (3 * size // 8 | 1) + 3) % size
 
 
 def _alike(count: int) -> Inputs:
     return lambda case: tuple(_floats(case, index, *case.shape[:2]) for index in range(count))
 
 
-def _flat(case: Case) -> tuple[Array, ...]:
-    rows, width = case.shape
-    return (_floats(case, 0, rows // 2, width * 2),)
-
-
-def _longer(case: Case) -> tuple[Array, ...]:
-    stop = dict(case.attrs)["stop"]
-    return (_floats(case, 0, case.shape[0], int(str(stop))),)
+def _before(case: Case) -> tuple[Array, ...]:
+    return (_floats(case, 0, *case.shape[2:]),)
 
 
 def _halves(case: Case) -> tuple[Array, ...]:
-    rows, width = case.shape
-    return tuple(_floats(case, index, rows, width // 2) for index in range(2))
-
-
-def _smaller(case: Case) -> tuple[Array, ...]:
-    return (_floats(case, 0, case.shape[0] - 1, case.shape[1] - 2),)
-
-
-def _column(case: Case) -> tuple[Array, ...]:
-    return (_floats(case, 0, case.shape[0], 1),)
+    return tuple(_floats(case, index, *case.shape[2:]) for index in range(2))
 
 
 def _turned(case: Case) -> tuple[Array, ...]:
@@ -86,18 +71,17 @@ def _turned(case: Case) -> tuple[Array, ...]:
 
 
 def _looked_up(case: Case) -> tuple[Array, ...]:
-    rows, width, entries = case.shape
+    rows, width, entries, _ = case.shape
     return (_floats(case, 0, entries, width), _ids(entries, rows))
 
 
 def _picked(case: Case) -> tuple[Array, ...]:
-    _, width, entries = case.shape
+    _, width, entries, _ = case.shape
     return (_floats(case, 0, entries), _ids(entries, width))
 
 
 def _updated(case: Case) -> tuple[Array, ...]:
-    rows, width, _ = case.shape
-    count = max(1, rows // 2)
+    rows, width, count, _ = case.shape
     return (_floats(case, 0, rows, width), _ids(rows, count), _floats(case, 1, count, width))
 
 
@@ -132,11 +116,11 @@ def _moments(case: Case) -> tuple[Array, ...]:
 
 # (kernel, operation) -> seeded inputs of a case.
 MOVES_INPUTS: Final[dict[tuple[str, str], Inputs]] = {
-    ("MOVE", "reshape"): _flat,
-    ("MOVE", "slice"): _longer,
+    ("MOVE", "reshape"): _before,
+    ("MOVE", "slice"): _before,
     ("MOVE", "concat"): _halves,
-    ("MOVE", "pad"): _smaller,
-    ("MOVE", "broadcast_to"): _column,
+    ("MOVE", "pad"): _before,
+    ("MOVE", "broadcast_to"): _before,
     ("TRANSPOSE", "transpose"): _turned,
     ("GATHER", "embedding"): _looked_up,
     ("GATHER", "gather"): _picked,
@@ -161,8 +145,8 @@ _ADAM: Final[Attrs] = (
 )
 # operation -> attributes for a shape that its inputs above fit to.
 MOVES_ATTRS: Final[dict[str, Callable[[tuple[int, ...]], Attrs]]] = {
-    "reshape": lambda shape: (("shape", shape),),
-    "broadcast_to": lambda shape: (("shape", shape),),
+    "reshape": lambda shape: (("shape", shape[:2]),),
+    "broadcast_to": lambda shape: (("shape", shape[:2]),),
     "slice": lambda shape: (("axis", 1), ("start", 16), ("stop", 16 + shape[1])),
     "concat": lambda _: (("axis", 1),),
     "pad": lambda _: (("after", (0, 1)), ("before", (1, 1))),
@@ -184,20 +168,20 @@ def _case(
 
 _HEADS: Final[Attrs] = (("head_dim", 16), ("heads", 8), ("theta", 10_000))
 MOVES: Final[tuple[Case, ...]] = (
-    _case("MOVE reshape", (32, 64), (1, 1)),
-    _case("MOVE reshape", (32, 64), (8, 8), cause=OWNER),
-    _case("MOVE slice", (32, 48), (8, 8), _F16, OWNER),
-    _case("MOVE concat", (32, 64), (8, 8), _BF16, OWNER),
-    _case("MOVE pad", (33, 66), (8, 8), cause=OWNER),
-    _case("MOVE broadcast_to", (32, 64), (8, 8), cause=OWNER),
+    _case("MOVE reshape", (32, 64, 16, 128), (1, 1)),
+    _case("MOVE reshape", (32, 64, 16, 128), (8, 8), cause=OWNER),
+    _case("MOVE slice", (32, 48, 32, 64), (8, 8), _F16, OWNER),
+    _case("MOVE concat", (32, 64, 32, 32), (8, 8), _BF16, OWNER),
+    _case("MOVE pad", (33, 66, 32, 64), (8, 8), cause=OWNER),
+    _case("MOVE broadcast_to", (32, 64, 32, 1), (8, 8), cause=OWNER),
     _case("TRANSPOSE transpose", (64, 64), (64, 1), cause=COPY),
     _case("TRANSPOSE transpose", (64, 64), (8, 8), cause=THREE_WAYS),
     _case("TRANSPOSE transpose", (128, 128), (16, 16), _F16, THREE_WAYS),
-    _case("GATHER embedding", (4, 512, 64), (8, 8)),
-    _case("GATHER embedding", (8, 1024, 64), (8, 16), _F16),
-    _case("GATHER embedding", (64, 64, 64), (8, 8), cause=ALL_ROWS),
-    _case("GATHER gather", (1, 64, 64), (8, 1), cause=SINGLE),
-    _case("GATHER scatter_add", (64, 64, 64), (8, 8), _BF16, UPDATES),
+    _case("GATHER embedding", (4, 512, 64, 512), (8, 8)),
+    _case("GATHER embedding", (8, 1024, 64, 1024), (8, 16), _F16),
+    _case("GATHER embedding", (64, 64, 64, 64), (8, 8), cause=ALL_ROWS),
+    _case("GATHER gather", (1, 64, 64, 1), (8, 1), cause=SINGLE),
+    _case("GATHER scatter_add", (64, 64, 32, 64), (8, 8), _BF16, UPDATES),
     _case("CACHE_APPEND cache_append", (4, 256), (8, 8)),
     _case("CACHE_APPEND cache_append", (4, 256), (8, 8), _F16, SPREAD),
     _case("CACHE_APPEND cache_append", (16, 64), (8, 8), cause=ALL_ROWS),

@@ -1,7 +1,8 @@
 """Attention over a sequence or a cache, and the step that extends a cache.
 
 Scores sum over the features of a head in tiles, maximum and sum run over the context in tiles, so do the weighted
-values. A position that may not be seen is never touched: not even NaN there can reach the result.
+values. Tiles of a sequence add up from first to last, those of a cache meet in two levels. A position that may not be
+seen is never touched: not even NaN there can reach the result.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import numpy.typing as npt
 from pilots.wafer.errors import RequestError
 from pilots.wafer.handlers.base import Array, Handler, Inputs, number, wide
 from pilots.wafer.numerics import Float, exp
-from pilots.wafer.numerics_products import chained_product
-from pilots.wafer.numerics_sums import chained_sum, largest
+from pilots.wafer.numerics_products import chained_product, two_level_product
+from pilots.wafer.numerics_sums import chained_sum, largest, meeting_sum
 from pilots.wafer.program import Call
 
 SCORES: Final = 2**22  # scores in memory at one time: 16 MiB
@@ -57,12 +58,18 @@ def _attention_cached(call: Call, inputs: Inputs) -> Array:
         keys[:, :context].reshape(batch, context, kv_heads, d).transpose(0, 2, 1, 3),
         values[:, :context].reshape(batch, context, kv_heads, d).transpose(0, 2, 1, 3),
         np.broadcast_to(seen[:, None, :], (batch, heads // kv_heads, context)),
+        tiles=-(-capacity // call.tile[1]),
     )
     return out.reshape(query.shape)
 
 
-def _attend(call: Call, query: Float, key: Float, value: Float, seen: npt.NDArray[np.bool_]) -> Float:
-    """Return [batch, kv_heads, rows, d]; key, value [batch, kv_heads, context, d]; seen [batch, rows, context]."""
+def _attend(
+    call: Call, query: Float, key: Float, value: Float, seen: npt.NDArray[np.bool_], tiles: int = 0
+) -> Float:
+    """Return [batch, kv_heads, rows, d]; key, value [batch, kv_heads, context, d]; seen [batch, rows, context].
+
+    tiles: of the whole cache, over which sums meet; 0 for a sequence.
+    """
     batch, kv_heads, rows, _ = query.shape
     context = key.shape[2]
     out = np.zeros_like(query)
@@ -74,19 +81,25 @@ def _attend(call: Call, query: Float, key: Float, value: Float, seen: npt.NDArra
             for top in range(0, rows, high):
                 here = seen[item, top : top + high]
                 part = query[some][:, top : top + high]
-                out[some][:, top : top + high] = _rows(call, part, key[some], value[some], here)
+                out[some][:, top : top + high] = _rows(call, part, key[some], value[some], here, tiles)
     return out
 
 
-def _rows(call: Call, query: Float, key: Float, value: Float, seen: npt.NDArray[np.bool_]) -> Float:
+def _rows(
+    call: Call, query: Float, key: Float, value: Float, seen: npt.NDArray[np.bool_], tiles: int
+) -> Float:
     _, tile_context, tile_features = call.tile
     d = query.shape[-1]
     scale = np.float32(np.divide(np.float32(1), np.sqrt(np.float32(d))))
     scores = np.multiply(chained_product(query, key.swapaxes(-1, -2), min(tile_features, d)), scale)
     scores = np.where(seen, scores, np.float32(-np.inf))
     powers = np.where(seen, exp(np.subtract(scores, largest(scores))), np.float32(0))
-    shares = np.divide(powers, chained_sum(powers, tile_context)[..., None])
-    return chained_product(shares, value, tile_context, np.broadcast_to(seen, shares.shape))
+    live = np.broadcast_to(seen, powers.shape)
+    if not tiles:
+        shares = np.divide(powers, chained_sum(powers, tile_context)[..., None])
+        return chained_product(shares, value, tile_context, live)
+    shares = np.divide(powers, meeting_sum(powers, tile_context, tiles)[..., None])
+    return two_level_product(shares, value, tile_context, live, tiles)
 
 
 def _cache_append(call: Call, inputs: Inputs) -> Array:

@@ -23,9 +23,10 @@ from qms.evidence.models import EvidenceItem
 from qms.gates.evidence_facts import manifest_from
 from qms.roles import guards
 from qms.roles.models import User
-from qms.roles.permissions import Permission
+from qms.roles.roles import Role
 from qms.signing import selectors as sealed
 from qms.signing.models import Document
+from qms.workloads.services import model_file
 
 REFUSED_DOCUMENT: Final = "DOKUMENT_VERWEIGERT"
 README: Final = "LIESMICH.txt"
@@ -49,18 +50,18 @@ def retrieve_document(*, actor: User, approval_id: UUID) -> tuple[Approval, byte
 def retrieve_evidence(*, actor: User, approval_id: UUID, target: IO[bytes]) -> Approval:
     """Write document, the evidence it rests on and the model file into `target` as a ZIP; each thing is recorded.
 
-    The model file goes to who may read the record (P33), as from the page of its run. Refused as `retrieve_document`;
-    raises CriterionNotMet for a stored file that is missing or was changed: evidence (G7-4), model file (G0-5).
+    The model file goes to who may take it from the page of its run (spec 4.2). Refused as `retrieve_document`; raises
+    CriterionNotMet for a stored file that is missing or was changed: evidence (G7-4), model file (G0-5).
     """
     approval = selectors.get(approval_id, actor=actor)
     document, pinned = _sealed(approval), _pinned(approval)
-    role = guards.prefetch(actor, [approval.workload]).acting_role(Permission.READ_AUDIT, approval.workload)
     stored = {DOCUMENT: document.final_sha256}
     for one in pinned:
         stored |= one.files()
     manifests = [one for one in pinned if one.item.type == EvidenceType.LINEAGE]
     try:
         models = sorted(filter(None, (_model_file(one) for one in manifests)))
+        role = _role_to_take(models, approval, actor)
         stored |= {f"{sha256}.wgraph": sha256 for sha256 in models if role}
         text = readme(
             approval.number,
@@ -76,7 +77,7 @@ def retrieve_evidence(*, actor: User, approval_id: UUID, target: IO[bytes]) -> A
         record(
             AuditKind.EVIDENCE_RETRIEVED, actor=actor.audit_actor(), subject=one.item, refs=one.item.hashes()
         )
-    if models and role:
+    if role:
         record(AuditKind.ARTEFACT_RETRIEVED, actor=actor.audit_actor(role), subject=approval, refs=models)
     return approval
 
@@ -124,6 +125,14 @@ def _pinned(approval: Approval) -> list[_Pinned]:
 def _model_file(manifest: _Pinned) -> str:
     """Return the SHA-256 of the file the run was computed from, "" for a text; raises StoredFileError."""
     return manifest_from(canonical.loads(store.get(manifest.facts_sha256))).artefact
+
+
+def _role_to_take(models: list[str], approval: Approval, actor: User) -> Role | None:
+    """Return the role that takes every model file along, None where there is no file or no such role."""
+    rights = guards.prefetch(actor, [approval.workload])
+    needed = [model_file.needed_to_take(approval.workload, sha256) for sha256 in models]
+    roles = [rights.acting_role(permission, approval.workload) for permission in needed]
+    return roles[0] if roles and all(roles) else None
 
 
 def _sealed(approval: Approval) -> Document:

@@ -60,7 +60,7 @@ def test_a_capture_is_run_and_compared_with_its_framework(
 ) -> None:
     assert main.main(["run", "--capture", str(capture), *LAB]) == 0
     shown = capsys.readouterr().out
-    assert "Verglichen mit PyTorch 2.13.0 bei der Aufzeichnung des Modells:" in shown
+    assert "Verglichen mit PyTorch 2.13.0 (laut Aufzeichnung des Einreichers):" in shown
     assert shown.count("innerhalb der Toleranz") == len(captured_graphs.every_type().graph.outputs)
     assert "(bool)" in shown
     assert "mit Emulatornumerik berechnet" in shown

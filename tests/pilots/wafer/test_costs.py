@@ -13,7 +13,7 @@ from pilots.wafer.costs.kernels import ELEMENT_OPS, TABLE, Setting, cost
 from pilots.wafer.costs.terms import Span, Terms
 from pilots.wafer.lowering import KERNEL_OF
 from pilots.wafer.machine import WSE_2, WSE_3
-from pilots.wafer.placement import tile_of
+from pilots.wafer.tiling import tile_of
 from pilots.wafer.predict import multiply_adds
 from pilots.wafer.program import PRODUCTS, SQUARE, Call, Kernel, Rect
 from tests.pilots.wafer.hand_built import call

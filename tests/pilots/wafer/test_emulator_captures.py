@@ -232,9 +232,9 @@ def test_facts_say_who_computed_the_other_side_and_which_links_are_missing() -> 
     result = run(found)
     rows = compare_outputs(found.graph, result.outputs, found.example.outputs, **POLICY)
     proof = ev06(rows, run_id="r", reference=reference_of(found.trail))
-    assert proof["reference"] == "PyTorch 2.13.0 bei der Aufzeichnung des Modells"
+    assert proof["reference"] == "PyTorch 2.13.0 (laut Aufzeichnung des Einreichers)"
     assert [row["name"] for row in proof["outputs"]] == list(found.graph.outputs)
-    assert reference_of(Trail()) == "das Framework bei der Aufzeichnung des Modells"
+    assert reference_of(Trail()) == "das Framework (laut Aufzeichnung des Einreichers)"
     given = {"run_id": "r", "fingerprint": "f", "criteria_sha256": "c"}
     facts = ev16(result, **given, lineage=found.lineage, artefact=SHA)
     assert canonical.loads(canonical.dumps(facts)) == facts

@@ -16,7 +16,7 @@ from pilots.wafer.costs.uncertainty import (
     trust_in,
 )
 from pilots.wafer.machine import WSE_2, WSE_3, Machine, lab_mesh
-from pilots.wafer.placement import tile_of
+from pilots.wafer.tiling import tile_of
 from pilots.wafer.program import Call, Kernel, Mode, Program, Rect, Region
 from pilots.wafer.workloads import Family
 from tests.pilots.graph.samples import SAMPLES, single

@@ -32,8 +32,8 @@ from pilots.wafer.handlers.base import Array, Inputs, number, wide
 from pilots.wafer.numerics_products import chained_product
 from pilots.wafer.program import Call
 
-BACK: Final = 2  # colors of a column: two of the chain, and this one
-ALONG: Final = 3  # first of the three of a row
+ALONG: Final = 0  # first of the three colors of a row
+DOWN: Final = 3  # first of those of a column
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,8 @@ def _cached(call: Call, inputs: Inputs, at: Setting) -> _Cached:
     batch, capacity, _ = keys.shape
     heads, context = Heads.of(call, call.rect.width), call.tile[1]
     rows = cuts(call, capacity, context, call.rect.height)
-    image = Image(at.machine, heads.columns, rows, colors=ALONG + 3)
+    colors = DOWN + lines.colors_of(lines.two_sided(rows)) + 1
+    image = Image(at.machine, heads.columns, rows, colors=colors)
     last = places(inputs[3], batch, capacity).astype(np.float32)
     row = (batch, heads.held)
 
@@ -166,9 +167,11 @@ def _cached(call: Call, inputs: Inputs, at: Setting) -> _Cached:
 
 
 def _meet(down: Line, item: Area, combine: int) -> Programs:
-    """Combine an area down the columns, tile by tile of the context, and bring it back to all elements."""
-    there = lines.reduce(down, lines.chain(down.length), item.address, item.numbers, combine=combine)
-    back = lines.spread(down, down.length - 1, item.address, item.numbers, BACK)
+    """Combine an area down the columns in two levels and bring it back to all elements."""
+    messages, stores = lines.two_sided(down.length), lines.storing(down.length)
+    address, words = item.address, item.numbers
+    there = lines.reduce(down, messages, address, words, first=DOWN, combine=combine, stores=stores)
+    back = lines.spread(down, lines.root_of(messages), address, words, DOWN + lines.colors_of(messages))
     return [own + other for own, other in zip(there, back, strict=True)]
 
 

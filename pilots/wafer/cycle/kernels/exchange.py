@@ -5,11 +5,13 @@ that row to its element. Where the column is that of the target there is no thir
 columns keeps links evenly busy when an element sends all it has to one other (transpose); whichever plan has the less
 busy links is taken.
 
-On a line each direction has a color of its own, and wavelets go in rounds by their distance: in round d every link
-carries what goes d places far, so all links work at the same time. In a round a router lets the wavelets of its own
-element pass, then what comes from behind, nearest first; the last of them are for its own element. So its switch turns
-round by round through three positions: up the ramp and on, on, down the ramp (and on, where several elements need the
-same). Elements pack what goes to the same targets side by side, and put what arrived in its place at the end.
+On a line each direction has a color of its own, and wavelets go in packets that a queue can hold, so that a busy link
+holds up nobody far away. Packets go in turns, the first of everyone before the second of anyone, and in a turn in rounds
+by their distance: in round d every link carries what goes d places far, so all links work at the same time. In a round a
+router lets the wavelets of its own element pass, then what comes from behind, nearest first; the last of them are for its
+own element. So its switch turns round by round through three positions: up the ramp and on, on, down the ramp (and on,
+where several elements need the same). Elements pack what goes to the same targets side by side, and put what arrived in
+its place at the end.
 """
 
 from __future__ import annotations
@@ -22,9 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pilots.wafer.cycle.image import Position
+from pilots.wafer.cycle.layout import DEPTH as QUEUE
 
 Ids = npt.NDArray[np.int64]
 EVERY_ROW: Final = -1
+# Wavelets of a packet for one element, half a queue, and for several: what fits a whole one.
+PACKET: Final = QUEUE // 2
+SHARED_PACKET: Final = QUEUE
 # Axis and direction of a stream: the side it goes to and the one it comes from.
 SIDES: Final = {
     ("x", True): ("E", "W"),
@@ -45,16 +51,20 @@ class Homes:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Numbers of one element that go to the same targets; places count from where the stream starts, ascending."""
+    """A packet of an element: numbers that go to the same targets; places count from where the stream starts, ascending.
+
+    index: how many packets of the element for the same targets go before it.
+    """
 
     source: int
     targets: tuple[int, ...]
     numbers: tuple[int, ...]
     wavelets: int
+    index: int
 
-    def turn(self) -> tuple[int, int, tuple[int, ...]]:
-        """Return when it is its turn: the shorter way first, then the nearer source."""
-        return (self.targets[-1] - self.source, -self.source, self.targets)
+    def turn(self) -> tuple[int, int, int, tuple[int, ...]]:
+        """Return when it is its turn: first packets first, then the shorter way, then the nearer source."""
+        return (self.index, self.targets[-1] - self.source, -self.source, self.targets)
 
     def ways(self, place: int, side: str) -> str:
         """Return where the router of a place sends it."""
@@ -152,7 +162,7 @@ def _along(stream: Stream, line: int, length: int, moves: Ids, lanes: int) -> No
 
 
 def _groups(moves: Ids, lanes: int) -> dict[int, list[Group]]:
-    """Return what each source sends, by targets."""
+    """Return the packets of each source."""
     targets: dict[tuple[int, int], list[int]] = defaultdict(list)
     for source, target, number in moves.T.tolist():
         targets[source, number].append(target)
@@ -161,7 +171,11 @@ def _groups(moves: Ids, lanes: int) -> dict[int, list[Group]]:
         numbers[source, tuple(sorted(listed))].append(number)
     found: dict[int, list[Group]] = defaultdict(list)
     for (source, places), same in numbers.items():
-        found[source].append(Group(source, places, tuple(sorted(same)), -(-len(same) // lanes)))
+        size = lanes * (PACKET if len(places) == 1 else SHARED_PACKET)
+        same.sort()
+        for index, first in enumerate(range(0, len(same), size)):
+            part = tuple(same[first : first + size])
+            found[source].append(Group(source, places, part, -(-len(part) // lanes), index))
     return found
 
 

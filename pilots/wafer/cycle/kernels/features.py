@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pilots.wafer.costs.kernels import ELEMENT_OPS, ONE_PASS, Setting
+from pilots.wafer.costs.kernels import ELEMENT_OPS, ONE_PASS, Setting, gate_ops
 from pilots.wafer.cycle.image import EVERYWHERE, Image
 from pilots.wafer.cycle.instructions import local
 from pilots.wafer.cycle.kernels.base import Wavelets, joined, lanes_of, vector_milli
@@ -82,7 +82,7 @@ def top_k_gate(call: Call, inputs: Inputs, at: Setting) -> Wavelets:
         kept = parts[np.arange(len(memory)), :, element]
         memory[:, made.result : made.result + own.numbers] = kept.reshape(len(memory), -1)
 
-    return _finished(made, own, choose, x.shape, vector_milli(whole.numbers, ONE_PASS, at))
+    return _finished(made, own, choose, x.shape, vector_milli(whole.numbers, gate_ops(number(call, "k")), at))
 
 
 def _finished(

@@ -16,6 +16,7 @@ from pilots.wafer.handlers.base import Array, number, wide
 from pilots.wafer.numerics import Float, exp
 from pilots.wafer.numerics_sums import chained_sum, largest
 from pilots.wafer.program import Call
+from pilots.wafer.tiling import heads_on
 
 VECTORS, DIVISIONS = ELEMENT_OPS["softmax"]
 # Scale and largest; powers and their sum; shares.
@@ -66,10 +67,8 @@ class Heads:
     def of(cls, call: Call, columns: int) -> Heads:
         """Return the heads of a call on at most so many columns; a tile of features is never cut."""
         heads, kv_heads, size = (number(call, name) for name in ("heads", "kv_heads", "head_dim"))
-        tile = min(call.tile[2], size)
-        parts = -(-size // tile)
-        span = parts if heads * parts <= columns else 1
-        return cls(heads, kv_heads, size, tile, 1 if span > 1 else -(-heads // columns), span)
+        held, span, _ = heads_on(heads, size, call.tile[2], columns)
+        return cls(heads, kv_heads, size, min(call.tile[2], size), held, span)
 
     @property
     def groups(self) -> int:

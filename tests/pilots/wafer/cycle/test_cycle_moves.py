@@ -21,7 +21,7 @@ from pilots.wafer.errors import ProgramError, RequestError
 from pilots.wafer.handlers.table import HANDLERS, apply
 from pilots.wafer.machine import lab_mesh
 from pilots.wafer.numerics import narrowed
-from pilots.wafer.placement import tile_of
+from pilots.wafer.tiling import tile_of
 from pilots.wafer.program import Call, Kernel, Rect
 from tests.pilots.wafer.hand_built import numbers
 

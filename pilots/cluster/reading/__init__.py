@@ -1,0 +1,1 @@
+"""From a published entry, less its answer, to a case."""

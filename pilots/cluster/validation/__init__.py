@@ -1,0 +1,1 @@
+"""How far the model is from published runs: rows, splits, intervals, gates, and the report."""
