@@ -1,4 +1,4 @@
-"""Wiring of the package: the readers of models, and the jobs that carry out runs."""
+"""Wiring of the package: the readers of models, the lister of runs, and the jobs that carry runs out."""
 
 from importlib import import_module
 
@@ -12,8 +12,9 @@ class PilotsConfig(AppConfig):
     label = "pilots"
 
     def ready(self) -> None:
-        """Register the readers of models and the job handlers."""
+        """Register readers, lister and job handlers."""
         providers = import_module("qms.workloads.providers")
         providers.set_model_reader(import_module("pilots.catalog").read_model)
         providers.set_model_file_reader(import_module("pilots.catalog.capture").read_model_file)
+        providers.set_run_lister(import_module("pilots.pages_start").latest_runs)
         import_module("pilots.jobs")

@@ -26,6 +26,9 @@ from qms.audit.actors import SYSTEM
 from qms.audit.events import AuditKind
 from qms.audit.services import record, unit
 from qms.core import clock
+from qms.core.errors import QmsError
+from qms.evidence import selectors as evidence
+from qms.evidence.choices import EvidenceType
 from qms.gates import services as gates
 from qms.roles.links import invitation_token
 from qms.roles.models import Person, RoleAction, User
@@ -33,6 +36,7 @@ from qms.roles.roles import Role
 from qms.roles.services import people, role_changes
 from qms.signing import ceremony
 from qms.workloads import abort_templates
+from qms.workloads import selectors as workloads
 from qms.workloads.choices import Level, Mode, ObjectClass
 from qms.workloads.models import PlatformProfile, Workload
 from qms.workloads.services import classification, criteria, registration, setup
@@ -42,7 +46,10 @@ from qms.workloads.services.registration import WorkloadData
 
 PASSWORD: Final = "Vorführung-2026"  # noqa: S105 - printed on the login page of the demo, worth nothing elsewhere
 SESSION: Final = "demo"
+TITLE: Final = "Ausschussprognose – Inferenz MLP"
 MODEL: Final = "64-256-256-8"
+SPREAD: Final = "G3-3"
+MEASUREMENTS: Final = 3
 # username, name on screen, role; nobody can confirm roles before the first reviewer, so another person does (0170).
 PEOPLE: Final = (
     ("ad01", "Administration 1", Role.ADMINISTRATOR),
@@ -90,7 +97,7 @@ def make_house(*, password: str = PASSWORD) -> Demo:
     return demo
 
 
-def register_workload(demo: Demo, *, title: str = "Ausschussprognose – Inferenz MLP") -> Workload:
+def register_workload(demo: Demo, *, title: str = TITLE) -> Workload:
     """Screen 1 to 3: register, accept the owner role, answer the four questions, set targets."""
     owner = demo.user("wo01")
     data = WorkloadData(
@@ -249,16 +256,47 @@ def mark_seeded() -> None:
         record(AuditKind.DEMO_SEEDED, actor=SYSTEM, subject_ref=("Installation", "1"))
 
 
+class DemoStopped(QmsError):
+    """The walk cannot go on; the text is one German sentence, and what exists so far may be used."""
+
+
 def walk(house: Demo, *, carry_out: Callable[[], object]) -> Approval:
-    """Walk screens 1 to 8; `carry_out` runs the jobs that wait. Returns the decided approval."""
-    workload = register_workload(house)
-    confirm_classification(house, workload)
-    start_baseline(house, workload)
-    carry_out()
-    start_target(house, workload)
-    carry_out()
+    """Walk screens 1 to 8, going on where an earlier walk ended; `carry_out` runs the jobs that wait.
+
+    Returns the decided approval; raises DemoStopped, or the refusal of a command.
+    """
+    workload = Workload.objects.filter(title=TITLE).first() or register_workload(house)
+    if workloads.unconfirmed_classes(workload):
+        confirm_classification(house, workload)
+    _measure(house, workload, carry_out)
+    if not _has(workload, EvidenceType.TARGET_REPORT):
+        _run(lambda: start_target(house, workload), workload, carry_out)
     workload.refresh_from_db()
     approval = decide(house, review(house, request_approval(house, workload)))
     carry_out()
     approval.refresh_from_db()
     return approval
+
+
+def _measure(house: Demo, workload: Workload, carry_out: Callable[[], object]) -> None:
+    """Measure until the spread is small enough (G3-3), MEASUREMENTS times at most: a busy machine disturbs it."""
+    for _ in range(MEASUREMENTS):
+        if _has(workload, EvidenceType.BASELINE_REPORT) and not gates.first_open_of(workload, (SPREAD,)):
+            return
+        _run(lambda: start_baseline(house, workload), workload, carry_out)
+    if not _has(workload, EvidenceType.BASELINE_REPORT):
+        raise DemoStopped("Die Messung ist nicht bis zu einem Ergebnis gekommen.")
+    found = gates.first_open_of(workload, (SPREAD,))
+    if found is not None:
+        raise DemoStopped(f"Dieser Rechner ist zu beschäftigt zum Messen. {found.reason}")
+
+
+def _run(start: Callable[[], Run], workload: Workload, carry_out: Callable[[], object]) -> None:
+    """Start a run, unless one of an earlier walk still waits for its worker, and see it through."""
+    if not Run.objects.filter(workload=workload, exit_state="").exists():
+        start()
+    carry_out()
+
+
+def _has(workload: Workload, kind: EvidenceType) -> bool:
+    return evidence.current(workload).filter(type=kind).exists()

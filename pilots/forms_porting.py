@@ -31,11 +31,12 @@ class EffortForm(forms.Form):
                 initial=before.days if before else None,
             )
             self.fields[f"reason_{category}"] = forms.CharField(
-                label=lazy("%(name)s: Begründung, falls null") % {"name": EFFORT_LABELS[category]},
+                label=lazy("%(name)s: Begründung, nur bei 0 nötig") % {"name": EFFORT_LABELS[category]},
                 required=False,
                 max_length=300,
                 initial=before.reason if before else "",
             )
+            self.fields[f"reason_{category}"].asked_later = True  # type: ignore[attr-defined]  # field template
 
     def clean(self) -> dict[str, Any]:
         """Ask for the reason of a zero at its field."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from time import perf_counter_ns
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
+
+from django.utils.translation import ngettext
 
 from pilots import catalog
 from pilots.choices import ExitState, RunValidity
@@ -15,6 +17,7 @@ from pilots.services.replays import REPLAY_JOB
 from pilots.services.results import Outcome, Piece
 from pilots.services.runs import BASELINE_JOB, TARGET_JOB
 from qms.audit.actors import EMULATOR, SYSTEM
+from qms.core import formats
 from qms.core.clock import timestamp
 from qms.core.jobs import JobContext, register
 from qms.core.values import Axes
@@ -75,7 +78,7 @@ def emulate_target(ctx: JobContext) -> None:
     )
     facts = emulated.facts | {"EV-05": porting.with_kept_effort(run, emulated.facts["EV-05"])}
     pieces = tuple(
-        Piece(kind, results.title_for(kind, run.platform.name), data, _axes(run, kind, data, emulated))
+        Piece(kind, results.title_for(kind, run.platform.name), data, _axes(run, kind, emulated))
         for kind, data in ((EvidenceType(code), data) for code, data in facts.items())
     )
     validity = RunValidity.VALID if emulated.valid else RunValidity.INVALID
@@ -83,10 +86,8 @@ def emulate_target(ctx: JobContext) -> None:
     results.finish_run(actor=EMULATOR, ctx=ctx, outcome=outcome)
 
 
-def _axes(run: Run, kind: EvidenceType, facts: dict[str, Any], emulated: catalog.Emulated) -> Axes:
-    """Return the axes of a piece: a replay repeats the run, neither what a person stated nor what a capture claims."""
-    if kind is EvidenceType.PORTING and porting.has_effort(facts):
-        return porting.STATED
+def _axes(run: Run, kind: EvidenceType, emulated: catalog.Emulated) -> Axes:
+    """Return the axes of a piece: a replay repeats the run, not what a capture claims of itself."""
     claimed = bool(run.parameters.get("model_file_sha256")) and kind in CLAIMING
     return results.REPLAYED if emulated.replay_equal and not claimed else results.EMULATED
 
@@ -114,12 +115,30 @@ def _tolerance() -> catalog.Tolerance:
 
 
 def _hooks(ctx: JobContext, name: str) -> catalog.Hooks:
+    seconds = 0.0
+
+    def expected(found: float) -> None:
+        nonlocal seconds
+        seconds = found
+
     def progress(done: int, total: int) -> None:
-        ctx.progress(done * 1000 // max(total, 1), f"{name}: {done}/{total}")
+        left = remaining(seconds * (1 - done / max(total, 1)))
+        text = f"{name}: {formats.number(done, 0)} von {formats.number(total, 0)}"
+        ctx.progress(done * 1000 // max(total, 1), f"{text}, {left}" if left else text)
 
     return catalog.Hooks(
+        expected=expected,
         checkpoint=ctx.checkpoint or None,
         progress=progress,
         save=ctx.save_checkpoint,
         check_cancelled=ctx.check_cancelled,
     )
+
+
+def remaining(seconds: float) -> str:
+    """Return about how long it will still take, in whole minutes; an empty text below half a minute."""
+    if seconds < 30:
+        return ""
+    minutes = max(round(seconds / 60), 1)
+    text = ngettext("noch etwa %(n)s Minute", "noch etwa %(n)s Minuten", minutes)
+    return text % {"n": formats.number(minutes, 0)}

@@ -15,6 +15,7 @@ from pilots.catalog.wafer_map import View
 from qms.core import formats
 from qms.core.chart_bars import BarRow, horizontal_bars
 from qms.core.values import Axes, Metric
+from qms.web import tables
 
 STATES: Final[dict[str, tuple[Promise, str]]] = {
     "KALIBRIERT": (lazy("kalibriert"), "ok"),
@@ -52,12 +53,15 @@ VIEWS: Final[dict[View, Promise]] = {
     View.MAXIMUM: lazy("Maximum"),
     View.DEAD: lazy("Ausfälle"),
 }
+table: Final = tables.table
 _SI: Final = ("", "k", "M", "G", "T", "P", "E")
 _PIXELS: Final = 3  # of the picture for each tile
 
 
 def si(value: float | Decimal, unit: str) -> str:
-    """Return a quantity in decimal steps of its unit: "44,0 GB", "22,2 TFLOP/s"."""
+    """Return a quantity in decimal steps of its unit, bytes in binary ones: "22,2 TFLOP/s", "44,0 GiB"."""
+    if unit == "B":
+        return formats.byte_size(value)
     amount, step = float(value), 0
     while abs(amount) >= 1000 and step < len(_SI) - 1:
         amount, step = amount / 1000, step + 1
@@ -100,24 +104,6 @@ def with_interval(metric: Metric) -> dict[str, Any]:
     """Return a cell of a table with value, axes and interval."""
     small = formats.metric_interval(metric)
     return {"text": formats.metric_value(metric), "axes": metric.axes, "small": small}
-
-
-def table(label: str, columns: list[tuple[str, bool]], rows: list[list[dict[str, Any]]]) -> dict[str, Any]:
-    """Return the context of the table component; columns: (label, numeric); the first cell heads its row."""
-    filled = [
-        {
-            "cells": [
-                {"label": name, "numeric": numeric, "header": index == 0, **cell}
-                for index, ((name, numeric), cell) in enumerate(zip(columns, row, strict=True))
-            ]
-        }
-        for row in rows
-    ]
-    return {
-        "label": label,
-        "columns": [{"label": name, "numeric": numeric} for name, numeric in columns],
-        "rows": filled,
-    }
 
 
 def causes_chart(found: dict[str, Metric], title: str) -> Any:

@@ -107,7 +107,7 @@ def _report(workload: Workload) -> dict[str, Any] | None:
 def _facts(workload: Workload) -> list[dict[str, str]]:
     facts = workload.model_facts
     batch = facts["example"]["batch"]
-    samples = formats.number(batch, 0) if batch is not None else _("fester Stapel")
+    samples = formats.number(batch, 0) if batch is not None else _("1, mit fester Form")
     return [
         *model_facts(workload),
         {"label": _("Eingänge"), "value": _values(facts["inputs"])},

@@ -8,12 +8,12 @@ from typing import Any, Final
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from pilots import catalog
 from pilots import pages_fabric_picture as picture
 from pilots.catalog.fabric_view import Frame, Move, Seen
-from pilots.pages_fabric_texts import DOING, TEXTS, TOWARDS, sentence
+from pilots.pages_fabric_texts import DOING, TEXTS, WORDS, opening, sentence, towards
 from qms.core import formats
 
 NEAR: Final = 0.05
@@ -34,11 +34,12 @@ def shows(current: str) -> list[dict[str, Any]]:
 
 
 def page(seen: Seen, query: dict[str, str], takt: str | None) -> dict[str, Any]:
-    """Return the context of a run at a cycle: `takt` as the query has it, None for the first one."""
+    """Return the context of a run at a cycle: `takt` as the query has it, None for the first movement."""
     frames = seen.trace.frames
-    index, found = place_of(frames, takt)
+    start = start_of(frames)
+    index, missed = place_of(frames, takt) if takt is not None else (start, "")
     frame, ways, width = frames[index], picture.ways_of(frames), seen.case.grid[0]
-    stuck = seen.deadlock is not None
+    stuck = seen.deadlock is not None and not seen.trace.left_out
     sentences = [sentence(here, after, stuck) for here, after in zip_longest(frames, frames[1:])]
     values = [[formats.number(move.value) for move in here.moves] for here in frames]
     label, hint = TEXTS[query["ablauf"]]
@@ -49,11 +50,12 @@ def page(seen: Seen, query: dict[str, str], takt: str | None) -> dict[str, Any]:
         "headline": headline(seen),
         "figures": _figures(seen),
         "facts": _facts(seen),
-        "links": [link.reason_de for link in seen.deadlock.links] if seen.deadlock else [],
         "seen": seen,
         "far": _far(seen),
         "frame": frame,
-        "missed": "" if found else _("Diesen Takt gibt es im Ablauf nicht; zu sehen ist der nächstliegende."),
+        "missed": missed,
+        "opening": opening(frames[:start], frames[start]),
+        "words": [{"label": str(word), "value": str(text)} for word, text in WORDS],
         "left_out": _left_out(seen),
         "sentence": sentences[index],
         "steps": _steps(frames, index, query),
@@ -68,29 +70,44 @@ def page(seen: Seen, query: dict[str, str], takt: str | None) -> dict[str, Any]:
             "width": width,
             "index": index,
             "towards": NEXT_TO,
-            "ramp": _("eigener Prozessor"),
+            "ramp": pgettext("Ziel eines Wavelets", "eigenes Element"),
             "frames": picture.packed(frames, sentences, values),
         },
     }
 
 
-def place_of(frames: tuple[Frame, ...], takt: str | None) -> tuple[int, bool]:
-    """Return the frame of a cycle, and whether the run has that cycle; between two frames nothing changes."""
-    if takt is None:
-        return 0, True
+def start_of(frames: tuple[Frame, ...]) -> int:
+    """Return the frame in which a wavelet first takes a link, or the first one if none does."""
+    moving = (
+        place for place, frame in enumerate(frames) if any(move.side in NEXT_TO for move in frame.moves)
+    )
+    return next(moving, 0)
+
+
+def place_of(frames: tuple[Frame, ...], takt: str) -> tuple[int, str]:
+    """Return the frame of a cycle, and a sentence if it is not the one that was asked for."""
+    other = _("Diesen Takt gibt es im Ablauf nicht; zu sehen ist der nächstliegende.")
     try:
         cycle = int(takt)
     except ValueError:
-        return 0, False
+        return 0, other
     index = max((place for place, frame in enumerate(frames) if frame.cycle <= cycle), default=0)
-    return index, frames[0].cycle <= cycle <= frames[-1].cycle
+    here = frames[index].cycle
+    if not frames[0].cycle <= cycle <= frames[-1].cycle:
+        return index, other
+    if cycle == here:
+        return index, ""
+    facts = {"cycle": formats.number(cycle, 0), "here": formats.number(here, 0)}
+    return index, _("Takt %(cycle)s sieht aus wie Takt %(here)s: Dazwischen ändert sich nichts.") % facts
 
 
 def headline(seen: Seen) -> str:
     """Return what came out, in one sentence."""
     if seen.counted is None:
-        return _("Nach %(cycle)s Takten bewegt sich nichts mehr.") % {
-            "cycle": formats.number(seen.deadlock.cycle if seen.deadlock else 0)
+        if seen.trace.left_out:
+            return _("Irgendwann bewegt sich nichts mehr.")
+        return _("Ab Takt %(cycle)s bewegt sich nichts mehr.") % {
+            "cycle": formats.number(seen.trace.frames[-1].cycle, 0)
         }
     facts = {"counted": formats.number(seen.counted, 0)}
     if seen.predicted is None:
@@ -137,8 +154,11 @@ def _facts(seen: Seen) -> list[dict[str, str]]:
     case = seen.case
     grid = f"{case.grid[0]}\u00a0×\u00a0{case.grid[1]}"
     return [
-        {"label": _("Netz"), "value": _("%(grid)s Elemente mit den Zeiten der WSE-2") % {"grid": grid}},
-        {"label": _("Aufgabe"), "value": _task(case.kernel, case.shape)},
+        {
+            "label": pgettext("Ablauf", "Netz"),
+            "value": _("%(grid)s Elemente mit den Zeiten der WSE-2") % {"grid": grid},
+        },
+        {"label": pgettext("Ablauf", "Aufgabe"), "value": _task(case.kernel, case.shape)},
         {"label": _("Zahlentyp"), "value": case.dtype.value},
     ]
 
@@ -171,10 +191,10 @@ def _steps(frames: tuple[Frame, ...], index: int, query: dict[str, str]) -> list
     """Return the links to other frames."""
     last = len(frames) - 1
     places = (
-        ("first", _("Anfang"), 0, index == 0),
-        ("previous", _("Zurück"), max(0, index - 1), index == 0),
-        ("next", _("Vor"), min(last, index + 1), index == last),
-        ("last", _("Ende"), last, index == last),
+        ("first", pgettext("Blättern", "Anfang"), 0, index == 0),
+        ("previous", pgettext("Blättern", "Zurück"), max(0, index - 1), index == 0),
+        ("next", pgettext("Blättern", "Vor"), min(last, index + 1), index == last),
+        ("last", pgettext("Blättern", "Ende"), last, index == last),
     )
     return [
         {
@@ -190,9 +210,9 @@ def _steps(frames: tuple[Frame, ...], index: int, query: dict[str, str]) -> list
 def _legend(frames: tuple[Frame, ...], ways: list[tuple[int, str]]) -> dict[str, Any]:
     """Return what the signs mean that occur in this run."""
     seen = {letter for frame in frames for letter in frame.doing}
-    towards: dict[int, list[str]] = {}
+    sides: dict[int, list[str]] = {}
     for color, side in ways:
-        towards.setdefault(color, []).append(str(TOWARDS[side]))
+        sides.setdefault(color, []).append(side)
     return {
         "elements": [
             {"glyph": picture.GLYPHS[letter], "label": str(label)}
@@ -201,8 +221,8 @@ def _legend(frames: tuple[Frame, ...], ways: list[tuple[int, str]]) -> dict[str,
         ],
         "colors": [
             picture.wavelet(color)
-            | {"label": _("Farbe %(color)d: %(ways)s") % {"color": color, "ways": ", ".join(texts)}}
-            for color, texts in towards.items()
+            | {"label": _("Farbe %(color)d: %(ways)s") % {"color": color, "ways": towards(taken)}}
+            for color, taken in sides.items()
         ],
     }
 
@@ -229,7 +249,7 @@ def _held(frame: Frame, width: int) -> str:
 
 def _move(move: Move, text: str, width: int) -> dict[str, str]:
     """Return a row of the table of wavelets."""
-    target = _("eigener Prozessor")
+    target = pgettext("Ziel eines Wavelets", "eigenes Element")
     if move.side in NEXT_TO:
         right, down = NEXT_TO[move.side]
         target = name_of(move.p + right + down * width, width)

@@ -37,11 +37,13 @@ class Glyph:
 
 SURFACE, LINE, STRONG, MUTED = "var(--surface)", "var(--line)", "var(--line-strong)", "var(--muted)"
 ACCENT, TINT, BAD = "var(--accent)", "var(--accent-tint)", "var(--bad)"
-UP, DOWN = "M0 11V-11M-9-2L0-11L9-2", "M0-11V11M-9 2L0 11L9 2"
+# Signs without a direction: a dot that radiates gives, a target takes. Only wavelets point somewhere.
+RAYS = "M10-10L15-15M10 10L15 15M-10 10L-15 15M-10-10L-15-15"
+DOT, RING = "M-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0", "M-11 0a11 11 0 1 0 22 0a11 11 0 1 0-22 0"
 GLYPHS: Final[dict[str, Glyph]] = {
-    "b": Glyph(TINT, ACCENT, 4, "M-7 11V-11M-14-4L-7-11L0-4M7-11V11M0 4L7 11L14 4", ACCENT),
-    "s": Glyph(TINT, ACCENT, 4, UP, ACCENT),
-    "r": Glyph(TINT, ACCENT, 4, DOWN, ACCENT),
+    "b": Glyph(TINT, ACCENT, 4, f"{RING}{RAYS}", ACCENT),
+    "s": Glyph(TINT, ACCENT, 4, f"{DOT}{RAYS}", ACCENT),
+    "r": Glyph(TINT, ACCENT, 4, f"{DOT}{RING}", ACCENT),
     "c": Glyph(ACCENT, ACCENT, 4, "M-10-10L10 10M10-10L-10 10", SURFACE),
     "d": Glyph(SURFACE, STRONG, 3, "M-9-11H9L-9 11H9Z", MUTED),
     "x": Glyph("var(--bad-tint)", BAD, 5, "M0-13V4M0 13V13.1", BAD),

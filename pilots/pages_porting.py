@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pilots import pages_capture
-from pilots.services.porting import Effort
+from pilots.services.porting import STATED, Effort
 from qms.core import formats
 
 
@@ -32,4 +32,5 @@ def shown(facts: dict[str, Any]) -> dict[str, Any]:
         "coverage": pages_capture.coverage(facts["operations"]),
         "partitioning": facts["partitioning_reason"],
         "total": _("%(days)s Personentage") % {"days": formats.exact(total)} if efforts else "",
+        "axes": STATED,
     }

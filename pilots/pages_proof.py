@@ -21,6 +21,7 @@ from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
 from qms.roles import guards
 from qms.roles.models import User
+from qms.web import evidence_page, evidence_targets
 from qms.workloads.services import model_file
 
 LINKS: Final[dict[str, Promise]] = {
@@ -32,6 +33,24 @@ LINKS: Final[dict[str, Promise]] = {
     "registry": lazy("Eintrag im Modellverzeichnis"),
     "artefact": lazy("Modelldatei"),
     "run_id": lazy("Lauf"),
+}
+PARTS: Final[dict[str, Promise]] = {  # of a manifest, as the command names them
+    "format": lazy("Format"),
+    "emulator_version": lazy("Version des Emulators"),
+    "calibration_sha256": lazy("Kalibrierung"),
+    "machine": lazy("Maschine"),
+    "model": lazy("Modell"),
+    "model_digest": lazy("Prüfsumme des Modells"),
+    "graph_signature": lazy("Aufbau des Modells"),
+    "kernels": lazy("erlaubte Kernel"),
+    "inputs": lazy("Eingaben"),
+    "plan": lazy("Länge von Eingabe und Antwort"),
+    "program_digest": lazy("Programm"),
+    "programs": lazy("Programme"),
+    "prediction": lazy("vorhergesagte Zeiten"),
+    "predictions": lazy("vorhergesagte Zeiten"),
+    "result": lazy("Ausgaben"),
+    "result_digest": lazy("Prüfsumme des Ergebnisses"),
 }
 _SHA256_HEX: Final = 64
 
@@ -53,7 +72,14 @@ def equivalence_of(run: Run) -> dict[str, Any] | None:
         "sentence": _sentence(run, all(row["within"] for row in rows)),
         "reference": found["reference"],
         "table": blocks.table(_("Ausgaben im Vergleich"), columns, [_output(row) for row in rows]),
+        "targets": _targets(run),
     }
+
+
+def _targets(run: Run) -> dict[str, Any] | None:
+    """Return the quality targets that the outputs of a target run decide, or None."""
+    item = EvidenceItem.objects.filter(run_id=run.pk, type=EvidenceType.EQUIVALENCE).last()
+    return evidence_targets.table_of(item) if item else None
 
 
 def _sentence(run: Run, within: bool) -> str:
@@ -66,7 +92,7 @@ def _sentence(run: Run, within: bool) -> str:
 
 def _output(row: dict[str, Any]) -> list[dict[str, Any]]:
     exact = not Decimal(row["rtol"])
-    cosine = row["cosine"] if "16" in row["dtype"] else None
+    cosine = row["cosine"]
     within = {"status": "INNERHALB", "text": _("innerhalb"), "tone": "ok"}
     outside = {"status": "AUSSERHALB", "text": _("außerhalb"), "tone": "bad"}
     return [
@@ -117,18 +143,25 @@ def porting_of(run: Run) -> dict[str, Any] | None:
 
 
 def lineage_of(run: Run) -> dict[str, Any] | None:
-    """Return the links of the chain of origin and which of them nobody stated, or None."""
+    """Return the links of the chain of origin and which of them nobody stated, or None.
+
+    A model of layer widths comes from a seed: what has no source, data or file is no gap.
+    """
     found = run.summary.get("lineage")
     if not found:
         return None
-    missing = set(run.summary["open_links"])
+    seeded = not run.parameters.get("model_file_sha256")
+    if seeded:
+        found = found | {"seed": str(run.parameters["seed"])}
+    missing = {name for name in run.summary["open_links"] if not found[name]}
     columns = [(_("Glied"), False), (_("Angabe"), False), (_("Stand"), False)]
     rows = [
-        [{"text": str(label)}, _link(found[name]), _state(name in missing)] for name, label in LINKS.items()
+        [{"text": str(label)}, _link(found[name]), _state(name in missing, seeded)]
+        for name, label in LINKS.items()
     ]
     return {
         "table": blocks.table(_("Herkunft"), columns, rows),
-        "open": ", ".join(str(label) for name, label in LINKS.items() if name in missing),
+        "open": "" if seeded else ", ".join(str(label) for name, label in LINKS.items() if name in missing),
         "url": _evidence_url(run, EvidenceType.LINEAGE),
     }
 
@@ -142,10 +175,12 @@ def _link(value: Any) -> dict[str, Any]:
     return {"digest": value} if is_digest else {"text": value}
 
 
-def _state(missing: bool) -> dict[str, Any]:
-    if missing:
-        return {"status": "FEHLT", "text": _("fehlt"), "tone": "warn"}
-    return {"status": "ANGEGEBEN", "text": _("angegeben"), "tone": "ok"}
+def _state(missing: bool, seeded: bool) -> dict[str, Any]:
+    if not missing:
+        return {"status": "ANGEGEBEN", "text": _("angegeben"), "tone": "ok"}
+    if seeded:
+        return {"text": evidence_page.seeded_sentence()}
+    return {"status": "FEHLT", "text": _("fehlt"), "tone": "warn"}
 
 
 def replay_of(run: Run, actor: User) -> dict[str, Any] | None:
@@ -208,10 +243,14 @@ def _verdict(replay: Replay) -> dict[str, Any]:
     if replay.equal:
         text = _("Nachgerechnet, gleiches Ergebnis. Das belegt die Rechnung, nicht die Wirklichkeit.")
         return {"tone": "ok", "text": text, "facts": facts}
-    text = _("Nachgerechnet, anderes Ergebnis. Verschieden: %(parts)s.") % {
-        "parts": ", ".join(replay.differs)
-    }
-    return {"tone": "bad", "text": text, "facts": facts}
+    different = _("Nachgerechnet, anderes Ergebnis. Verschieden: %(parts)s.")
+    if replay.expected == replay.actual:
+        different = _(
+            "Nachgerechnet: Die Prüfsumme des Ergebnisses ist gleich, aber das Laufmanifest nennt andere Angaben, als "
+            "die Nachrechnung ergibt. Verschieden: %(parts)s."
+        )
+    parts = ", ".join(str(PARTS.get(name, f"„{name}“")) for name in replay.differs)
+    return {"tone": "bad", "text": different % {"parts": parts}, "facts": facts}
 
 
 def _evidence_url(run: Run, kind: EvidenceType) -> str:

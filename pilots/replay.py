@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pilots.wafer.evidence_folder import folder
-from pilots.wafer.replaying import MEANING_DE, Fetch, ReplayRefused, ReplayVerdict, replay
+from pilots.wafer.replay_words import PARTS_DE
+from pilots.wafer.replaying import Fetch, ReplayRefused, ReplayVerdict, replay
 
-__all__ = ["MEANING_DE", "Fetch", "ReplayRefused", "ReplayVerdict", "folder", "replay"]
+__all__ = ["PARTS_DE", "Fetch", "ReplayRefused", "ReplayVerdict", "folder", "replay"]

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from pilots import catalog, pages, pages_proof, selectors
+from pilots import catalog, pages, pages_proof, pages_start, selectors
 from pilots import pages_blocks as blocks
 from pilots.catalog import wafer_map
 from pilots.catalog.wafer_map import View
@@ -22,7 +22,7 @@ from pilots.forms import MAX_FILE_BYTES, BaselineForm, TargetForm, own_machine
 from pilots.models import Run
 from pilots.services import results, runs
 from pilots.services.results import ImportedFile
-from qms.core.errors import NotVisible, Refusal
+from qms.core.errors import NotVisible
 from qms.web.answers import account, done, submit
 from qms.web.workload_views import workload_crumbs
 from qms.workloads import selectors as workloads
@@ -75,8 +75,7 @@ def target(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         return done(request, run, reverse("run", args=[run.pk]))
 
     def page() -> HttpResponse:
-        context = _context(workload, _("Emulation"), RunRole.TARGET)
-        context |= {"form": form, "blocker": _blocker(workload)}
+        context = _context(workload, _("Emulation"), RunRole.TARGET) | {"form": form}
         return render(request, "pilots/target.html", context)
 
     return submit(request, form, command, page) if request.method == "POST" else page()
@@ -126,20 +125,15 @@ def run_map(request: HttpRequest, run_id: UUID) -> HttpResponse:
 
 
 def _context(workload: Workload, title: str, role: RunRole) -> dict[str, Any]:
+    """Return what both screens show: why no run may start stands there before a button would refuse."""
+    latest = selectors.latest(workload, role.value)
     return {
         "workload": workload,
         "crumbs": [*workload_crumbs(workload), {"label": title, "url": ""}],
-        "latest": selectors.latest(workload, role.value),
+        "latest": latest,
+        "blocker": pages_start.blocker_of(workload, role),
+        "running": pages_start.running(latest),
     }
-
-
-def _blocker(workload: Workload) -> Refusal | None:
-    """Return why a run cannot start yet, so that the page says so before the button does."""
-    try:
-        runs.check_target_start(workload)
-    except Refusal as refusal:
-        return refusal
-    return None
 
 
 def _run_context(found: Run, view: View) -> dict[str, Any]:

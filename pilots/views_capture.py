@@ -33,16 +33,12 @@ def model(request: HttpRequest, workload_id: UUID) -> HttpResponse:
     actor = account(request)
     workload = selectors.get(workload_id, actor=actor)
     sent = (request.POST, request.FILES) if request.method == "POST" else ()
-    form = CaptureForm(*sent, classified=model_file.weights_level(workload))
+    form = CaptureForm(*sent, workload=workload)
 
     def command() -> HttpResponse:
-        upload = form.cleaned_data["file"]
+        data, name = form.upload()
         model_file.set_model_file(
-            actor=actor,
-            workload_id=workload_id,
-            data=upload.read(model_file.MAX_BYTES + 1),
-            name=upload.name,
-            level=form.level_stated,
+            actor=actor, workload_id=workload_id, data=data, name=name, level=form.level_stated
         )
         messages.success(request, _("Die Aufzeichnung ist geprüft und gilt als Modell des Workloads."))
         return done(request, workload, reverse("pilot_model", args=[workload_id]))

@@ -105,14 +105,15 @@ def measure(
     iterations: int = ITERATIONS,
     checkpoint: Mapping[str, Any] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    on_expected: Callable[[float], None] | None = None,
     on_checkpoint: Callable[[dict[str, Any]], None] | None = None,
     check_cancelled: Callable[[], None] | None = None,
 ) -> BaselineResult:
     """Measure `repetitions` x `iterations` requests of `batch` samples; clock_ns is a monotonic nanosecond clock.
 
     Repetitions take turns in rounds, so that each sees the same state of the machine (ADR 0102). A checkpoint is
-    given after each fifth and continues there; on_progress gets (requests done, all). A request fails if an output
-    is not finite. BLAS runs on one thread where that can be set: on a shared machine its waiting threads would be
+    given after each fifth and continues there; on_progress gets (requests done, all), on_expected the seconds all
+    requests will about take, once it is warm. A request fails if an output is not finite. BLAS runs on one thread where that can be set: on a shared machine its waiting threads would be
     measured instead. Raises GraphError, MeasureError, and whatever check_cancelled raises.
     """
     for name, value in (("repetitions", repetitions), ("iterations", iterations), ("batch", batch)):
@@ -135,7 +136,9 @@ def measure(
 
     work = _Measurement(numpy_run.prepare(graph, weights), inputs, clock_ns, rows, failed, pause)
     with one_blas_thread() as blas_threads:
-        _warm_up(work, total)
+        seconds = _warm_up(work, total)
+        if on_expected is not None:
+            on_expected(seconds)
         for section in range(done, SECTIONS):
             _section(work, _bounds(iterations, section))
             if on_checkpoint is not None:
@@ -144,8 +147,8 @@ def measure(
     return _result(graph, work, batch=batch, threads=blas_threads)
 
 
-def _warm_up(work: _Measurement, total: int) -> None:
-    """Run the graph until it is warm; raises MeasureError if the whole measurement would take too long."""
+def _warm_up(work: _Measurement, total: int) -> float:
+    """Run the graph until it is warm, return the seconds `total` requests take; raises MeasureError if too long."""
     fastest, spent = work.timed(), 0
     for _ in range(WARM_UP - 1):
         work.pause(work.done)
@@ -161,6 +164,7 @@ def _warm_up(work: _Measurement, total: int) -> None:
             "Beispiel neu auf."
         )
         raise MeasureError(f"{hours:.1f} hours", message_de=sentence)
+    return fastest * total / 1e9
 
 
 def _state(key: str, rows: list[list[int]], failed: int) -> dict[str, Any]:

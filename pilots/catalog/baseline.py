@@ -71,6 +71,7 @@ def run_baseline(
             iterations=_iterations(model, batch, parameters),
             checkpoint=hooks.checkpoint or None,
             on_progress=hooks.progress,
+            on_expected=hooks.expected,
             on_checkpoint=hooks.save,
             check_cancelled=hooks.check_cancelled,
         )

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any, Final
 
 from pilots.graph.ir import Graph
-from pilots.graph.trail import Origin, Trail
+from pilots.graph.trail import Adaptation, Origin, Trail
 
 MAX_PLACES: Final = 20  # places listed per operation
 NO_KERNEL_DE: Final = "für die entsprechende Operation des Graphen gibt es keinen Kernel"
@@ -65,6 +65,7 @@ class PortingReport:
     weight_bytes: int | None
     partitioning_required: bool | None
     partitioning_reason_de: str
+    adaptations: tuple[Adaptation, ...] = ()
 
     @property
     def provenance_de(self) -> str:
@@ -89,7 +90,7 @@ class PortingReport:
         return format(ratio.quantize(_RATIO_STEP, rounding="ROUND_UP").normalize(), "f")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the evidence file; person days and adaptations are left for people."""
+        """Return the evidence file; person days are left for people."""
         return {
             "format": "porting-report-1",
             "framework": self.framework,
@@ -103,7 +104,7 @@ class PortingReport:
             "weight_bytes": self.weight_bytes,
             "partitioning_required": self.partitioning_required,
             "partitioning_reason": self.partitioning_reason_de,
-            "adaptations": [],
+            "adaptations": [item.to_json() for item in self.adaptations],
             "porting_effort_pt": dict.fromkeys(EFFORT_CATEGORIES),
         }
 
@@ -132,7 +133,14 @@ def porting_report(
     )
     size = None if graph is None else weight_bytes(graph)
     needed, why = _partitioning(size, capacity_bytes)
-    return PortingReport(trail.framework, trail.version, operations, size, needed, why)
+    return PortingReport(trail.framework, trail.version, operations, size, needed, why, trail.adaptations)
+
+
+def byte_text(size: int) -> str:
+    """Return a number of bytes as people read it: in groups, from 1 MiB on with the MiB beside it."""
+    grouped = f"{size:,}".replace(",", ".")
+    mebibytes = f"{size / 2**20:,.1f}".translate(str.maketrans(",.", ".,"))
+    return f"{grouped} Byte ({mebibytes} MiB)" if size >= 2**20 else f"{grouped} Byte"
 
 
 def weight_bytes(graph: Graph) -> int:
@@ -160,6 +168,7 @@ def _without_kernel(row: Origin, kernels: Mapping[str, str] | None) -> str:
 def _partitioning(size: int | None, capacity: int | None) -> tuple[bool | None, str]:
     if size is None or capacity is None:
         return None, "Nicht geprüft: Größe der Gewichte oder Speicher des Systems ist nicht bekannt."
+    weights, memory = byte_text(size), byte_text(capacity)
     if size <= capacity:
-        return False, f"Die Gewichte ({size} Byte) passen in den Speicher eines Systems ({capacity} Byte)."
-    return True, f"Die Gewichte ({size} Byte) sind größer als der Speicher eines Systems ({capacity} Byte)."
+        return False, f"Die Gewichte, {weights}, passen in den Speicher eines Systems, {memory}."
+    return True, f"Die Gewichte, {weights}, sind größer als der Speicher eines Systems, {memory}."

@@ -13,8 +13,8 @@ MAX_TEXT: Final = 300
 class Origin:
     """One operation of the framework.
 
-    place: file and line, or the name of the node; became: operations of the graph, empty if it only moved or folded
-    numbers; reason: German sentence why it cannot be expressed, "" if it can; custom: not one of the framework itself.
+    place: file and line, or the name of the node; became: operations of the graph it is part of, empty if it only moved
+    or folded numbers; reason: German sentence why it cannot be expressed, "" if it can; custom: not one of the framework itself.
     """
 
     op: str
@@ -35,12 +35,25 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
+class Adaptation:
+    """What a capture holds in another form than the model: what it is about, and a German sentence."""
+
+    what: str
+    reason: str
+
+    def to_json(self) -> dict[str, str]:
+        """Return the canonical form."""
+        return {"what": self.what, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
 class Trail:
-    """Which framework and release a graph was captured from, and its operations in order."""
+    """Which framework and release a graph was captured from, its operations in order, and what was adapted."""
 
     framework: str = ""
     version: str = ""
     rows: tuple[Origin, ...] = ()
+    adaptations: tuple[Adaptation, ...] = ()
 
     @property
     def unsupported(self) -> tuple[Origin, ...]:
@@ -53,6 +66,7 @@ class Trail:
             "framework": self.framework,
             "version": self.version,
             "rows": [row.to_json() for row in self.rows],
+            "adaptations": [item.to_json() for item in self.adaptations],
         }
 
 

@@ -27,8 +27,10 @@ from qms.roles.permissions import Permission
 from qms.workloads import selectors as workloads
 
 MAX_DAYS: Final = Decimal(10_000)
-EFFORT_KEYS: Final = ("porting_effort_pt", "effort_reasons")
-STATED: Final = Axes(Provenance.ESTIMATED, Assurance.SUBMITTED, Origin.OWN)  # of a report with person days
+EFFORT_KEYS: Final = ("porting_effort_pt", "effort_reasons", "effort_axes")
+STATED: Final = Axes(
+    Provenance.ESTIMATED, Assurance.SUBMITTED, Origin.OWN
+)  # of person days, not of the report
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ def enter_effort(*, actor: User, workload_id: UUID, efforts: Mapping[str, Effort
     facts = reported | {
         "porting_effort_pt": {name: decimal_text(row.days) for name, row in efforts.items()},
         "effort_reasons": {name: row.reason.strip() for name, row in efforts.items() if row.reason.strip()},
+        "effort_axes": STATED.to_json(),
     }
     return evidence.submit(
         actor=actor.audit_actor(role),
@@ -71,7 +74,7 @@ def enter_effort(*, actor: User, workload_id: UUID, efforts: Mapping[str, Effort
             type=EvidenceType.PORTING,
             title=item.title,
             facts=facts,
-            axes=STATED,
+            axes=_axes(item),
             producer=actor.person,
             measured_at=clock.now(),
             run_id=item.run_id,
@@ -94,9 +97,9 @@ def with_kept_effort(run: Run, facts: dict[str, Any]) -> dict[str, Any]:
     return facts | {key: old[key] for key in EFFORT_KEYS if key in old}
 
 
-def has_effort(facts: Mapping[str, Any]) -> bool:
-    """Return whether a person stated person days in a porting report."""
-    return any(days is not None for days in facts["porting_effort_pt"].values())
+def _axes(item: EvidenceItem) -> Axes:
+    """Return the axes of a report: what the run found stays as it was, person days carry their own in the facts."""
+    return Axes(Provenance(item.provenance), Assurance(item.assurance), Origin(item.origin))
 
 
 def _check(efforts: Mapping[str, Effort]) -> None:

@@ -21,9 +21,9 @@ from pilots.wafer.costs.kernels import SIDES, Setting, cost
 from pilots.wafer.costs.terms import Terms
 from pilots.wafer.errors import WaferError
 from pilots.wafer.machine import MACHINES, Machine
-from pilots.wafer.tiling import tile_of
 from pilots.wafer.predict import program_terms
 from pilots.wafer.program import ACCUMULATOR_BYTES, SQUARE, WORD_BYTES, Call, Kernel, Mode, Program, Rect
+from pilots.wafer.tiling import tile_of
 from pilots.wafer.workloads import (
     Case,
     Collective,
@@ -263,7 +263,17 @@ def _stencil(work: Stencil, at: Bench) -> Estimate:
 def _explicit(work: Stencil, at: Bench) -> Terms:
     """One explicit step: every point of the stencil and the update, halos from four sides."""
     rect = Rect(0, 0, max(1, work.nx), max(1, work.ny))
-    call = Call(0, Kernel.STENCIL, "stencil", (), "", 0, rect, (1, 1, work.nz, work.points), (1, work.nz))
+    call = Call(
+        0,
+        Kernel.STENCIL,
+        "stencil",
+        (),
+        "",
+        0,
+        rect,
+        (rect.width, rect.height, work.nz, work.points),
+        (1, work.nz),
+    )
     return cost(call, at.setting(DType.FLOAT32, alone=True))
 
 

@@ -11,10 +11,20 @@ from typing import Final
 from pilots.graph.capture.limits import LIMITS
 
 MAX_FILES: Final = 100_000
+MAX_NAMED: Final = 5  # other captures that a refusal names
+CAPTURE: Final = ".wgraph"
+
+
+class NotInFolder(KeyError):
+    """No file has the digest; `others` are the captures seen there instead, as pairs of name and SHA-256."""
+
+    def __init__(self, sha256: str, others: tuple[tuple[str, str], ...]) -> None:
+        super().__init__(sha256)
+        self.others = others
 
 
 def folder(path: Path) -> Callable[[str], bytes]:
-    """Return a function from a SHA-256 to the bytes of the file that has it; it raises KeyError if none does.
+    """Return a function from a SHA-256 to the bytes of the file that has it; it raises NotInFolder if none does.
 
     Files whose path holds the digest come first; those larger than a capture may be, and unreadable ones, are passed over.
     """
@@ -23,14 +33,20 @@ def folder(path: Path) -> Callable[[str], bytes]:
     def fetch(sha256: str) -> bytes:
         if not files:
             files.extend(_files(path))
+        others: list[tuple[str, str]] = []
         for file in sorted(files, key=lambda item: sha256 not in "".join(item.parts)):
             try:
                 data = _bytes(file)
             except OSError:
                 continue
-            if data is not None and hashlib.sha256(data).hexdigest() == sha256:
+            if data is None:
+                continue
+            digest = hashlib.sha256(data).hexdigest()
+            if digest == sha256:
                 return data
-        raise KeyError(sha256)
+            if file.suffix == CAPTURE:
+                others.append((file.name, digest))
+        raise NotInFolder(sha256, tuple(others[:MAX_NAMED]))
 
     return fetch
 

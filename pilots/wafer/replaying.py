@@ -16,16 +16,17 @@ from pilots.graph.mlp import mlp_from_text
 from pilots.graph.model_config import from_canonical
 from pilots.wafer import emulator, serving
 from pilots.wafer.errors import WaferError
+from pilots.wafer.evidence_folder import NotInFolder
 from pilots.wafer.machine import Machine, UnknownMachine, find
 from pilots.wafer.manifest import MANIFEST_FORMAT
 from pilots.wafer.program import Kernel
+from pilots.wafer.replay_words import sentence_de
 from qms.core import canonical
 
 Progress = Callable[[int, int], None]
 Cancel = Callable[[], None]
 Fetch = Callable[[str], bytes]
 Manifest = dict[str, Any]
-MEANING_DE: Final = "Das belegt die Rechnung, nicht die Wirklichkeit."
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -45,6 +46,11 @@ class ReplayVerdict:
     expected: str
     actual: str
     differs: tuple[str, ...] = ()
+
+    @property
+    def sentence_de(self) -> str:
+        """The verdict in German, with what it proves."""
+        return sentence_de(self.expected, self.actual, self.differs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +157,7 @@ def _fetched(sha256: str, fetch: Fetch | None) -> bytes:
     except KeyError as error:
         sentence = (
             f"Die Modelldatei mit der Prüfsumme {sha256[:16]}… liegt nicht vor; ohne sie lässt sich der Lauf nicht "
-            "nachrechnen."
+            f"nachrechnen.{_others(error)}"
         )
         raise ReplayRefused(f"no file {sha256}", message_de=sentence) from error
     found = canonical.sha256_hex(data)
@@ -162,6 +168,13 @@ def _fetched(sha256: str, fetch: Fetch | None) -> bytes:
         )
         raise ReplayRefused(f"file is {found}, not {sha256}", message_de=sentence)
     return data
+
+
+def _others(error: KeyError) -> str:
+    """Return the sentence on captures that lie in the folder instead of the wanted one, "" where there are none."""
+    found = error.others if isinstance(error, NotInFolder) else ()
+    listed = ", ".join(f"{name} ({digest[:16]}…)" for name, digest in found)
+    return f" Im Ordner liegt mit anderer Prüfsumme: {listed}." if listed else ""
 
 
 def _nothing(sha256: str) -> bytes:

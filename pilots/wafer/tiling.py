@@ -41,16 +41,16 @@ def rows_are_cut(rows: int, height: int) -> bool:
     return rows >= height or rows > MAX_GEMV_ROWS
 
 
-def heads_on(heads: int, head_dim: int, tile: int, columns: int) -> tuple[int, int, int]:
-    """Return (heads a column holds, columns that share one head, features of one head in one column).
+def heads_on(heads: int, head_dim: int, columns: int) -> tuple[int, int, int]:
+    """Return (heads a column holds, columns that share one head, features of one head in one column)."""
+    features = _up(head_dim, max(1, columns // heads))
+    return _up(heads, columns), _up(head_dim, features), features
 
-    tile: features of a head that are summed at a time; it is never cut.
-    """
-    tile = min(tile, head_dim)
-    parts = _up(head_dim, tile)
-    if parts > 1 and heads * parts <= columns:
-        return 1, parts, tile
-    return _up(heads, columns), 1, head_dim
+
+def summed_features(heads: int, head_dim: int, columns: int, tile: int) -> int:
+    """Return how many features of a score are summed at a time: all of a column, or tiles where it holds whole heads."""
+    _, span, features = heads_on(heads, head_dim, columns)
+    return features if span > 1 else min(tile, head_dim)
 
 
 def _up(size: int, parts: int) -> int:

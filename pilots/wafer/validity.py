@@ -99,7 +99,7 @@ def _outside(case: Case, spans: Sequence[Mapping[str, Any]]) -> str:
     machine = MACHINES[case.machine_id]
     side = max((value for name, value in _sizes(case) if name == "grid"), default=0)
     if side > max(machine.width_pes.value, machine.height_pes.value):
-        return f"Netz {side} größer als die Maschine"
+        return f"Netz von {side} Elementen Seitenlänge ist größer als die Maschine"
     for name, value in zip(NAMES, features(case).values, strict=True):
         largest = max((float(span[name][1]) for span in spans if name in span), default=0.0)
         if largest and value > VALID_UP_TO * largest:

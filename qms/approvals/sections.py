@@ -150,9 +150,8 @@ def quality(workload: Workload, built: BuiltDossier) -> Section:
         found = figures.find(
             built.facts.target.metrics if built.facts.target else (), target.metric, target.percentile or None
         )
-        threshold = (
-            f"{Comparator(target.comparator).label} {formats.exact(target.threshold)} {target.unit}".strip()
-        )
+        limit = formats.exact_quantity(target.threshold, target.unit)
+        threshold = f"{Comparator(target.comparator).label} {limit}"
         rows.append(
             [
                 target.target_id,

@@ -109,6 +109,13 @@ def quantity(value: Number, unit: str, decimals: int | None = None) -> str:
     return f"{number(value, decimals)}{NBSP}{UNIT_LABELS.get(unit, unit)}"
 
 
+def exact_quantity(value: Number, unit: str) -> str:
+    """Return a threshold with all its decimals and the word of its unit; shares and counts have no word."""
+    plain = {Unit.NONE, Unit.RATIO, "n", "*"}
+    word = "" if unit in plain else str(UNIT_LABELS.get(unit, unit))
+    return f"{exact(value)}{NBSP}{word}".strip()
+
+
 def metric_value(metric: Metric, decimals: int | None = None) -> str:
     """Return the value of a metric with its unit; its axes are shown by the badge beside it."""
     return quantity(metric.value, metric.unit, decimals)

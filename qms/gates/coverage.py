@@ -39,7 +39,7 @@ def uncovered(
     if approval_type is not None and approval_type not in rule_set.covers.approval_types:
         text = _("Das Regelwerk %(rule_set)s hat keine Kriterien für die Art %(type)s (EM-13).")
         found.append(
-            Uncovered(approval_type.value, text % (name | {"type": approval_type.label}), _data_step())
+            Uncovered(approval_type.value, text % (name | {"type": approval_type.label}), _type_step())
         )
     for level in sorted(set(levels) - set(rule_set.covers.levels), key=level_order.rank):
         text = _("Das Regelwerk %(rule_set)s hat keine Kriterien für die Stufe %(level)s (EM-13).")
@@ -91,7 +91,13 @@ def run_refusal(found: tuple[Uncovered, ...]) -> Refusal:
     )
 
 
+def _type_step() -> str:
+    return _("Nötig ist eine Version des Regelwerks mit Kriterien für diese Art.")
+
+
 def _data_step() -> str:
+    """Never asks for a lower level: what the data are does not follow from what can be judged."""
     return _(
-        "Daten niedriger einstufbar machen oder auf eine Version des Regelwerks warten, die sie prüfen kann."
+        "Nötig ist eine Version des Regelwerks mit Kriterien dafür, oder ein Workload mit anderen Daten; die Einstufung "
+        "richtet sich allein nach den Daten."
     )

@@ -14,7 +14,7 @@ from qms.gates import criteria as _functions
 from qms.gates.choices import ApprovalType, CriterionKind, CriterionResult, Due, GateState
 from qms.gates.errors import RuleSetError
 from qms.gates.facts import EarlierResult, Facts
-from qms.gates.outcome import Outcome, registered
+from qms.gates.outcome import Cause, Outcome, registered
 from qms.gates.rule_sets import Criterion, NotChecked, RuleSet
 from qms.gates.votes import RequiredVotes, required_votes
 
@@ -27,7 +27,8 @@ _DECISION_GATE = "G7"
 class CriterionReport:
     """Result of one criterion with everything a person needs to close it; texts are German.
 
-    who_de: name of the role that can close it in this rule set; covered: a condition or waiver covers it.
+    who_de: name of the role that can close it in this rule set; covered: a condition or waiver covers it; cause: a
+    reason for which something else helps than the row says.
     """
 
     row: Criterion
@@ -38,6 +39,7 @@ class CriterionReport:
     reason_de: str
     who_de: str
     covered: bool
+    cause: Cause | None = None
 
     @property
     def blocks(self) -> bool:
@@ -198,6 +200,7 @@ def _report(
         outcome.reason_de,
         rule_set.role_name_de(rule_set.mapped(row.who)),
         covered,
+        outcome.cause,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import Enum, auto
 from typing import Final, TypeAlias
 
 from qms.core.values import Assurance, Origin, Provenance, decimal_text
@@ -20,12 +21,22 @@ from qms.gates.policy import Policy
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Result of one criterion: value found, threshold asked, and the reason as one German sentence."""
+    """Result of one criterion: value found, threshold asked, and the reason as one German sentence.
+
+    cause: set where somebody else, or something else, helps than the row of the rule set says; never stored.
+    """
 
     result: CriterionResult
     value_de: str
     threshold_de: str
     reason_de: str
+    cause: Cause | None = None
+
+
+class Cause(Enum):
+    """A reason why a criterion is not met that its row of the rule set does not know."""
+
+    MODEL_FILE_LEVEL = auto()
 
 
 Check: TypeAlias = Callable[[Facts, Policy], Outcome]

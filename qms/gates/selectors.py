@@ -73,7 +73,7 @@ def facts_for(
         workload=_workload(workload),
         classification=_classification(workload),
         pilot=_pilot(workload),
-        targets=_targets(workload),
+        targets=quality_targets(workload),
         abort_rules=tuple(
             AbortRuleValues(AbortCategory(rule.category), rule.text, parsed=True)
             for rule in workload.abort_criteria.all()
@@ -176,7 +176,8 @@ def _classification(workload: Workload) -> ClassificationFacts:
     )
 
 
-def _targets(workload: Workload) -> tuple[QualityTargetValues, ...]:
+def quality_targets(workload: Workload) -> tuple[QualityTargetValues, ...]:
+    """Return the quality targets of a workload as the criteria read them."""
     return tuple(
         QualityTargetValues(
             id=target.target_id,

@@ -20,6 +20,10 @@ from qms.signing.verify_pdf import SignedPdf
 
 MODULE: Final = "pilots.replay"  # replay(manifest, fetch=...), folder(path), ReplayRefused
 LINEAGE_TYPE: Final = "EV-16"
+PINNED: Final = (  # EV-16 is found by the digest in the document, so its statements on origin are those decided on
+    "Der Nachweis EV-16 hat die Prüfsumme, die das Dokument nennt; seine Angaben zur Herkunft sind unverändert, aber "
+    "nicht nachgerechnet."
+)
 
 
 class ReplayState(StrEnum):
@@ -104,11 +108,9 @@ def _one(sha256: str, door: Any, fetch: Callable[[str], bytes]) -> Replayed:
         verdict = door.replay(manifest, fetch=fetch)
     except door.ReplayRefused as error:
         return _unchecked(sha256, error.message_de)
-    if verdict.equal:
-        sentence = f"Nachgerechnet, gleiches Ergebnis. {door.MEANING_DE}"
-        return Replayed(sha256, ReplayState.EQUAL, sentence, verdict.expected, verdict.actual)
-    sentence = f"Nachgerechnet, anderes Ergebnis: {', '.join(verdict.differs)}."
-    return Replayed(sha256, ReplayState.DIFFERENT, sentence, verdict.expected, verdict.actual)
+    state = ReplayState.EQUAL if verdict.equal else ReplayState.DIFFERENT
+    sentence = f"{verdict.sentence_de} {PINNED}"
+    return Replayed(sha256, state, sentence, verdict.expected, verdict.actual)
 
 
 def _unchecked(sha256: str, reason: str) -> Replayed:

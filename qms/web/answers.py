@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, cast
+from typing import Any, Final, Protocol, cast
 
 from django import forms
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -13,6 +13,8 @@ from qms.core.errors import CriterionNotMet
 from qms.roles.models import User
 
 View = Callable[..., HttpResponse]
+AROUND_A_FILE: Final = 2**20
+"""What a form may send around its file, in bytes."""
 
 
 class HasPk(Protocol):
@@ -42,7 +44,7 @@ def takes_up_to(max_bytes: int) -> Callable[[View], View]:
     """Let a view take larger requests than `MAX_REQUEST_BYTES`: a file of `max_bytes` and what is around it."""
 
     def mark(view: View) -> View:
-        view.max_request_bytes = max_bytes + 2**20  # type: ignore[attr-defined]  # read by RequestSizeMiddleware
+        view.max_request_bytes = max_bytes + AROUND_A_FILE  # type: ignore[attr-defined]  # read by RequestSizeMiddleware
         return view
 
     return mark

@@ -1,7 +1,8 @@
-"""The stored facts of a piece of evidence as tables: known keys get their German name, unknown ones stay as they are."""
+"""The stored facts of a piece of evidence in words and tables; what has no German name stands in the listing alone."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,101 +12,20 @@ from typing import Any, Final
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy as lazy
 
 from qms.approvals import figures
 from qms.core import formats, store
 from qms.core.values import Metric, MetricError
+from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
+from qms.web import evidence_porting, evidence_targets
+from qms.web.evidence_names import MANIFEST, NAMES, WORDS
 from qms.web.templatetags.status_table import STATUS
 from qms.workloads.choices import PlatformKind
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
-_NAMES: Final[dict[str, Promise | str]] = {
-    "role": lazy("Art des Laufs"),
-    "source": lazy("Entstanden durch"),
-    "mode": lazy("Betriebsmodus"),
-    "tool": lazy("Werkzeug"),
-    "emulator_version": lazy("Version des Emulators"),
-    "repetitions": lazy("Wiederholungen"),
-    "iterations": lazy("Durchläufe je Wiederholung"),
-    "throughput_cv": lazy("Streuung des Durchsatzes"),
-    "failed_requests": lazy("Fehlgeschlagene Anfragen"),
-    "measured_at": lazy("gemessen am"),
-    "started_at": lazy("begonnen am"),
-    "peak_sram_bytes": lazy("Belegter Speicher auf dem Wafer"),
-    "sram_capacity_bytes": lazy("Vorhandener Speicher auf dem Wafer"),
-    "off_wafer_bytes": lazy("Verkehr außerhalb des Wafers"),
-    "unsupported_ops": lazy("Nicht unterstützte Operatoren"),
-    "calibration_note": lazy("Kalibrierung"),
-    "fingerprint": lazy("Fingerabdruck des Workloads"),
-    "model_digest": lazy("Prüfsumme des Modells"),
-    "criteria_sha256": lazy("Prüfsumme der eingefrorenen Kriterien"),
-    "result_digest": lazy("Prüfsumme des Ergebnisses"),
-    "machine_sha256": lazy("Prüfsumme der Maschinenbeschreibung"),
-    "program_digest": lazy("Prüfsumme des Programms"),
-    "environment_digest": lazy("Prüfsumme der Messumgebung"),
-    "manifest_sha256": lazy("Prüfsumme des Laufmanifests"),
-    "raw_sha256": lazy("Prüfsumme der Rohdatei"),
-    "validity": lazy("Gültigkeit des Laufs"),
-    "note": lazy("Hinweis"),
-    "hardware_gen": lazy("Hardware"),
-    "system_release": lazy("System-Release"),
-    "framework_release": lazy("Framework"),
-    "operating_model": lazy("Betriebsmodell"),
-    "profile": lazy("Plattformprofil"),
-    "profile_version": lazy("Version des Profils"),
-    "kind": lazy("Art der Plattform"),
-    "bestand": lazy("im Bestand"),
-    "development_machine": lazy("Entwicklungsrechner"),
-    "devices": lazy("Geräte"),
-    "memory_bytes": lazy("Speicher je Gerät"),
-    "topology": lazy("Verbindung"),
-    "sharding": lazy("Aufteilung"),
-    "reference": lazy("Verglichen mit"),
-    "framework": lazy("Framework"),
-    "version": lazy("Release des Frameworks"),
-    "provenance": lazy("Übernahme aus dem Framework"),
-    "total_ops": lazy("Operationen"),
-    "unsupported_ratio": lazy("Anteil nicht unterstützter Operationen"),
-    "custom_ops": lazy("Eigene Operationen"),
-    "weight_bytes": lazy("Größe der Gewichte"),
-    "partitioning_required": lazy("Aufteilung auf mehrere Systeme nötig"),
-    "partitioning_reason": lazy("Begründung der Aufteilung"),
-    "lineage.commit": lazy("Stand des Quelltexts (Commit)"),
-    "lineage.data_sha256": lazy("Trainingsdaten"),
-    "lineage.inputs_sha256": lazy("Eingaben des Laufs"),
-    "lineage.environment": lazy("Umgebung der Aufzeichnung"),
-    "lineage.seed": lazy("Startwert"),
-    "lineage.registry": lazy("Eintrag im Modellverzeichnis"),
-    "lineage.artefact": lazy("Modelldatei"),
-    "open_links": lazy("Herkunft nicht angegeben"),
-    "replay.equal": lazy("Nachgerechnet, gleiches Ergebnis"),
-    "replay.digest": lazy("Prüfsumme der Nachrechnung"),
-}
-_SILENT: Final = frozenset(
-    {"type", "format", "run_id", "metrics", "platform", "outputs", "op_coverage", "plausibility", "manifest"}
-    | {
-        "cross_check",
-        "replay",
-        "lineage",
-        "open_links",
-        "operations",
-        "adaptations",
-        "porting_effort_pt",
-        "effort_reasons",
-    }
-)
-_MODES: Final = {
-    "RESIDENT": lazy("Gewichte liegen auf dem Wafer"),
-    "WEIGHT_STREAMING": lazy("Gewichte werden geladen"),
-}
-_ROLES: Final = {"ZIEL": lazy("Ziellauf"), "BASELINE": lazy("Vergleichsbasis")}
-_SOURCES: Final = {
-    "MESSBEFEHL": lazy("Messbefehl"),
-    "IMPORT": lazy("eingereichte Datei"),
-    "EMULATOR": lazy("Emulator"),
-}
+SEEDED: Final = "mlp"  # kind of model that is made of layer widths
+MAX_LISTING: Final = 200_000  # characters of the facts on the page; whoever wants more takes the file
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +37,11 @@ class FactsView:
     outputs: list[dict[str, Any]] = field(default_factory=list)
     rows: list[dict[str, Any]] = field(default_factory=list)
     platform: list[dict[str, Any]] = field(default_factory=list)
-    operators: list[dict[str, Any]] = field(default_factory=list)
+    operations: dict[str, Any] | None = None
+    effort: dict[str, Any] | None = None
+    targets: dict[str, Any] | None = None
     manifest: list[dict[str, Any]] = field(default_factory=list)
+    listing: str = ""
 
 
 def facts_view(item: EvidenceItem) -> FactsView:
@@ -128,14 +51,17 @@ def facts_view(item: EvidenceItem) -> FactsView:
     except store.StoredFileError:
         return FactsView(damaged=True)
     replay = {f"replay.{key}": value for key, value in (facts.get("replay") or {}).items()}
-    shown = {key: value for key, value in facts.items() if key not in _SILENT}
+    listing = json.dumps(facts, ensure_ascii=False, indent=1, sort_keys=True)
     return FactsView(
         metrics=[_metric(row) for row in facts.get("metrics", [])],
         outputs=[_output(row) for row in _outputs(facts)],
-        rows=_rows(shown | replay | _lineage(facts)),
-        platform=_rows(facts.get("platform") or {}),
-        operators=facts.get("op_coverage") or [_operation(row) for row in facts.get("operations", [])],
-        manifest=_rows(_flat(facts.get("manifest") or {})),
+        rows=_rows(facts | replay | _lineage(facts), NAMES),
+        platform=_rows(facts.get("platform") or {}, NAMES),
+        operations=evidence_porting.operations(facts),
+        effort=evidence_porting.effort(facts) if item.type == EvidenceType.PORTING else None,
+        targets=evidence_targets.table_of(item),
+        manifest=_rows(_flat(facts.get("manifest") or {}), MANIFEST),
+        listing=listing if len(listing) <= MAX_LISTING else "",
     )
 
 
@@ -178,7 +104,8 @@ def _metric(row: dict[str, Any]) -> dict[str, Any]:
 
 def _output(row: dict[str, Any]) -> dict[str, Any]:
     numbers = ("max_abs_delta", "max_abs_reference", "rtol")
-    return {**row, **{name: formats.number(Decimal(row[name])) for name in numbers if row.get(name)}}
+    shown = {name: formats.number(Decimal(row[name])) for name in numbers if row.get(name)}
+    return {**row, **shown, "cosine": formats.exact(Decimal(row["cosine"])) if row.get("cosine") else ""}
 
 
 def _outputs(facts: dict[str, Any]) -> list[dict[str, Any]]:
@@ -191,25 +118,34 @@ def _outputs(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _lineage(facts: dict[str, Any]) -> dict[str, Any]:
-    """Return the links of the chain of origin, and by name those that nobody stated."""
+    """Return the links of the chain of origin, and by name those that nobody stated.
+
+    A model of layer widths comes from a seed in the manifest: it has no source, data or file that somebody could state.
+    """
     given = {f"lineage.{key}": value for key, value in facts.get("lineage", {}).items() if key != "run_id"}
     if "lineage.environment" in given:
         given["lineage.environment"] = dict(given["lineage.environment"])
-    missing = [str(_NAMES.get(f"lineage.{name}", name)) for name in facts.get("open_links", [])]
+    model = facts.get("manifest", {}).get("model", {})
+    if model.get("kind") == SEEDED:
+        seeded = {"lineage.seed": str(model["seed"]), "lineage.seeded": seeded_sentence()}
+        return given | seeded | {"open_links": []}
+    missing = [str(NAMES.get(f"lineage.{name}", name)) for name in facts.get("open_links", [])]
     return given | {"open_links": missing}
 
 
-def _operation(row: dict[str, Any]) -> dict[str, str]:
-    """Return an operation of the framework with its kernels, or the reason why it has none."""
-    return {"op": row["op"], "kernel": row["reason"] or ", ".join(row["kernels"])}
+def seeded_sentence() -> str:
+    """Return why a model of layer widths has no links of origin."""
+    return _("entfällt: Gewichte und Eingaben entstehen aus festem Startwert")
 
 
-def _rows(facts: dict[str, Any]) -> list[dict[str, Any]]:
+def _rows(facts: Mapping[str, Any], names: Mapping[str, Promise | str]) -> list[dict[str, Any]]:
+    """Return what has a name, in the order of the names, digests last."""
     found = []
-    for key, value in facts.items():
-        if value in ("", None, [], {}) and key != "unsupported_ops":
+    for key, label in names.items():
+        value = facts.get(key)
+        if value in ("", None, [], {}) and not (key == "unsupported_ops" and key in facts):
             continue
-        row: dict[str, Any] = {"key": key, "label": str(_NAMES.get(key, key))}
+        row: dict[str, Any] = {"key": key, "label": str(label)}
         if isinstance(value, str) and _SHA256.fullmatch(value):
             row["digest"] = value
         else:
@@ -222,14 +158,20 @@ def _words(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return _("ja") if value else _("nein")
     if isinstance(value, int):
-        return formats.byte_size(value) if key.endswith("_bytes") else formats.number(value, 0)
+        return _whole(key, value)
     if isinstance(value, str):
         return _text(key, value)
     if isinstance(value, list):
         return ", ".join(str(item) for item in value) or _("keine")
     if isinstance(value, dict):
-        return ", ".join(f"{name}: {item}" for name, item in value.items())
+        return ", ".join(f"{NAMES.get(name, name)}: {item}" for name, item in value.items())
     return str(value)
+
+
+def _whole(key: str, value: int) -> str:
+    if key.endswith("seed"):  # a name, not an amount
+        return str(value)
+    return formats.byte_size(value) if key.endswith("_bytes") else formats.number(value, 0)
 
 
 def _text(key: str, value: str) -> str:
@@ -238,9 +180,7 @@ def _text(key: str, value: str) -> str:
     if key.endswith("_at"):
         return formats.moment(datetime.fromisoformat(value))
     known: dict[str, Mapping[str, object]] = {
-        "mode": _MODES,
-        "source": _SOURCES,
-        "role": _ROLES,
+        **WORDS,
         "kind": {kind.value: kind.label for kind in PlatformKind},
         "validity": {code: STATUS[code][0] for code in ("GUELTIG", "UNGUELTIG", "AUSSERHALB_KALIBRIERUNG")},
     }

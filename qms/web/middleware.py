@@ -12,9 +12,15 @@ from django.utils.translation import gettext as _
 
 from qms.audit.services import record_refusal
 from qms.core.errors import NotVisible, Refusal
-from qms.web.answers import account, wants_json
+from qms.web.answers import AROUND_A_FILE, account, wants_json
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+class TooLarge(Refusal):
+    """The body of a request is above the limit and was not read."""
+
+    http_status = 413
 
 
 class RequestSizeMiddleware:
@@ -26,13 +32,27 @@ class RequestSizeMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer 413 by what the client announces; without a length the server hands no body on."""
         announced = request.headers.get("Content-Length") or "0"
-        most = settings.MAX_REQUEST_BYTES
-        if announced.isdecimal() and int(announced) > most:
-            most = _own_limit(request) or most
-        if not announced.isdecimal() or int(announced) > most:
-            text = _("Die Anfrage ist größer als %(size)d MiB.") % {"size": most // 2**20}
-            return HttpResponse(text, status=413, content_type="text/plain; charset=utf-8")
+        length = int(announced) if announced.isdecimal() else None
+        if length is not None and length <= settings.MAX_REQUEST_BYTES:
+            return self.get_response(request)
+        own = _own_limit(request)
+        if length is None or length > own:
+            return _too_large(request, own)
         return self.get_response(request)
+
+
+def _too_large(request: HttpRequest, own: int) -> HttpResponse:
+    """Return the page with one sentence: the limit of the file where the page takes one, else that of any request."""
+    text = (
+        _("Die Datei ist größer als %(size)d\u00a0MiB. Bitte wählen Sie eine kleinere.")
+        if own
+        else _("Die Anfrage ist größer als %(size)d\u00a0MiB. Bitte senden Sie weniger auf einmal.")
+    )
+    size = (own - AROUND_A_FILE if own else settings.MAX_REQUEST_BYTES) // 2**20
+    refusal = TooLarge(text % {"size": size})
+    if wants_json(request):
+        return JsonResponse(refusal.body(), status=413)
+    return render(request, "refusal.html", {"refusal": refusal, "form_url": request.path}, status=413)
 
 
 def _own_limit(request: HttpRequest) -> int:
@@ -69,4 +89,6 @@ def refusal_response(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     if wants_json(request):
         return JsonResponse(refusal.body(), status=refusal.http_status)
     template = "404.html" if isinstance(refusal, NotVisible) else "refusal.html"
-    return render(request, template, {"refusal": refusal}, status=refusal.http_status)
+    place = request.resolver_match.kwargs if request.resolver_match else {}
+    context = {"refusal": refusal, "workload_id": place.get("workload_id")}
+    return render(request, template, context, status=refusal.http_status)

@@ -262,7 +262,7 @@ def _authors(workload: Workload, sha256: str, paths: list[str]) -> dict[str, Con
     return found
 
 
-def comparator_words(comparator: str, threshold: Decimal) -> str:
-    """Return comparator and threshold in words: "mindestens 0,999"."""
+def comparator_words(comparator: str, threshold: Decimal, unit: str) -> str:
+    """Return comparator and threshold in words: "mindestens 0,999", "höchstens 50 ms"."""
     label = Comparator(comparator).label if comparator in list(Comparator) else comparator
-    return f"{label}{formats.NBSP}{formats.exact(threshold)}"
+    return f"{label}{formats.NBSP}{formats.exact_quantity(threshold, unit)}"

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from qms.approvals import selectors as approvals
+from qms.gates import services as gates
 from qms.roles import guards
 from qms.roles.models import Person, User
 from qms.roles.permissions import Permission
@@ -66,6 +67,7 @@ def result(workload: Workload, actor: User, failed: ChangeClassForm | None) -> d
     found = rows(workload, editable=editable, failed=failed)
     return {
         "rows": found,
+        "uncovered": next(iter(gates.uncovered(workload)), None),
         "chosen": chosen_answers(workload),
         "open_count": sum(1 for row in found if row.confirmed_at is None),
         "editable": editable,
@@ -84,6 +86,7 @@ def confirmation(workload: Workload, actor: User) -> dict[str, Any]:
     button = ngettext("%(n)d Objektklasse bestätigen", "%(n)d Objektklassen bestätigen", count) % {"n": count}
     return {
         "rows": found,
+        "uncovered": next(iter(gates.uncovered(workload)), None),
         "chosen": chosen_answers(workload),
         "open_count": count,
         "button": button,

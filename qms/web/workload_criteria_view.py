@@ -8,6 +8,8 @@ from typing import Final
 from uuid import UUID
 
 from django.urls import reverse
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as lazy
 
 from qms.core import clock
 from qms.evidence import selectors as evidence
@@ -16,6 +18,8 @@ from qms.gates import sentences
 from qms.gates import services as gates
 from qms.gates.choices import ApprovalType, CriterionKind, CriterionResult, Due
 from qms.gates.engine import CriterionReport, GateReport
+from qms.gates.outcome import Cause
+from qms.roles.roles import Role
 from qms.workloads.models import Workload
 
 # Where a criterion of a gate is closed.
@@ -25,7 +29,27 @@ _PAGES: Final = {
     "G3": "pilot_baseline",
     "G4": "pilot_target",
 }
-_PAGE_OF: Final = dict.fromkeys(("G0-6", "G0-7", "G0-8", "G0-10"), "workload_criteria") | {"G4-6": "pilot_porting"}
+_PAGE_OF: Final = dict.fromkeys(("G0-6", "G0-7", "G0-8", "G0-10"), "workload_criteria") | {
+    "G4-6": "pilot_porting"
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """Who does what on which page where the row of the rule set does not fit the cause."""
+
+    who: str | Promise
+    how: str | Promise
+    page: str
+
+
+REMEDIES: Final[dict[Cause, Remedy]] = {
+    Cause.MODEL_FILE_LEVEL: Remedy(
+        Role.WORKLOAD_OWNER.label,
+        lazy("Auf der Seite „Modell“ die Stufe der Modellgewichte angeben."),
+        "pilot_model",
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,28 +121,39 @@ def grouped(report: GateReport, workload_id: UUID) -> CriteriaView:
 
 def view(item: CriterionReport, workload_id: UUID) -> CriterionView:
     """Return one criterion with question, reason, value, threshold, who can close it and how."""
-    page = _PAGE_OF.get(item.row.id) or _PAGES.get(item.row.gate, "")
+    remedy = REMEDIES.get(item.cause) if item.cause else None
+    page = remedy.page if remedy else page_of(item.row.id)
+    closes = str(remedy.who) if remedy else item.who_de
     return CriterionView(
         id=item.row.id,
         title=item.row.title,
         status=item.result.value,
-        who=_who(item),
+        who=_who(item, closes),
         reason=item.reason_de,
         asked=item.row.question,
         why=item.row.why,
         value=item.value_de,
         threshold=item.threshold_de,
-        missing=", ".join(item.row.evidence) if item.blocks else "",
-        closes=item.who_de,
-        next_step=item.row.how if item.blocks else "",
+        missing=", ".join(item.row.evidence) if item.blocks and not remedy else "",
+        closes=closes,
+        next_step=_step(item, remedy) if item.blocks else "",
         next_url=reverse(page, args=[workload_id]) if page and item.blocks else "",
     )
 
 
-def _who(item: CriterionReport) -> str:
+def page_of(criterion: str) -> str:
+    """Return the name of the page where a criterion is closed, an empty text if there is none."""
+    return _PAGE_OF.get(criterion) or _PAGES.get(criterion.split("-", maxsplit=1)[0], "")
+
+
+def _step(item: CriterionReport, remedy: Remedy | None) -> str:
+    return str(remedy.how) if remedy else item.row.how
+
+
+def _who(item: CriterionReport, closes: str) -> str:
     if item.blocks and item.kind is CriterionKind.WAIVABLE:
-        return f"{item.who_de} · {item.kind.label}"
-    return item.who_de
+        return f"{closes} · {item.kind.label}"
+    return closes
 
 
 def _not_met_first(views: Iterable[CriterionView]) -> list[CriterionView]:

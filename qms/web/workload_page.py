@@ -12,13 +12,16 @@ from qms.approvals.models import UNDECIDED, Approval
 from qms.audit import selectors as audit
 from qms.audit.events import AuditKind
 from qms.core import formats
+from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
+from qms.gates import services as gates
+from qms.gates.coverage import Uncovered
 from qms.roles import guards
 from qms.roles.models import Person, User
 from qms.roles.permissions import Permission
 from qms.web import workload_changes, workload_classes, workload_criteria_view, workload_steps
 from qms.web.workload_criteria_forms import stored_rules
-from qms.workloads import abort_explain, abort_grammar, selectors
+from qms.workloads import abort_explain, abort_grammar, providers, selectors
 from qms.workloads.choices import AiActRiskClass, Criticality, Level, Mode
 from qms.workloads.metrics import catalogue
 from qms.workloads.models import Workload
@@ -41,6 +44,18 @@ class NextAction:
     accept: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a workload stands: its steps and requests, the first thing no criterion covers, its newest runs."""
+
+    steps: list[workload_steps.StepView]
+    approvals: list[Approval]
+    uncovered: Uncovered | None
+    runs: tuple[providers.RunState, ...]
+    criteria: workload_criteria_view.CriteriaView
+    progress: workload_steps.Progress
+
+
 def overview(workload: Workload, actor: User) -> dict[str, Any]:
     """Return the context of the overview page."""
     items = workload_criteria_view.current_items(workload)
@@ -55,17 +70,24 @@ def overview(workload: Workload, actor: User) -> dict[str, Any]:
         requested=bool(approvals),
     )
     steps = workload_steps.views(workload.pk, progress)
+    criteria = workload_criteria_view.grouped(report, workload.pk)
+    runs = providers.latest_runs(workload)
+    uncovered = gates.uncovered(workload)
+    standing = Standing(steps, approvals, uncovered[0] if uncovered else None, runs, criteria, progress)
     return {
         "workload": workload,
         "steps": steps,
-        "next": _next(workload, actor, rights, steps, approvals),
-        "criteria": workload_criteria_view.grouped(report, workload.pk),
+        "next": _next(workload, actor, rights, standing),
+        "criteria": criteria,
+        "uncovered": standing.uncovered,
+        "runs": runs,
         "facts": facts(workload),
         "model_facts": model_facts(workload),
         "classes": workload_classes.rows(workload),
         "targets": targets(workload),
         "rules": sentences(workload),
         "items": _item_rows(items),
+        "has_porting": EvidenceType.PORTING in progress.evidence,
         "approvals": approvals,
         "may_edit": rights.may(Permission.EDIT_WORKLOAD, workload),
         "may_accept": _may_accept(workload, actor, rights),
@@ -147,41 +169,59 @@ def _changed_fields(entry: audit.Entry) -> str:
     return _("%(names)s und %(more)d weitere") % values
 
 
-def _next(
-    workload: Workload,
-    actor: User,
-    rights: guards.Rights,
-    steps: list[workload_steps.StepView],
-    approvals: list[Approval],
-) -> NextAction:
+def _next(workload: Workload, actor: User, rights: guards.Rights, now: Standing) -> NextAction:
     """Return what the person can do next, most urgent first."""
     if _may_accept(workload, actor, rights):
         return NextAction(
             _("Sie sind am Zug: Dieser Workload braucht eine verantwortliche Person."), accept=True
         )
-    unconfirmed = selectors.unconfirmed_classes(workload)
-    may_confirm = rights.may(Permission.CONFIRM_CLASSIFICATION, workload)
-    if (
-        unconfirmed
-        and workload.classifications.exists()
-        and may_confirm
-        and not workload_classes.blocked(workload, actor)
-    ):
+    if _may_confirm(workload, actor, rights):
         text = _("Die Datenklassifizierung wartet auf Ihre Bestätigung.")
         return NextAction(text, reverse("workload_confirm", args=[workload.pk]), _("Prüfen und bestätigen"))
-    pending = next((item for item in approvals if item.status in UNDECIDED), None)
+    lasting = _lasting(now)
+    if lasting is not None:
+        return lasting
+    step = workload_steps.current(now.steps)
+    if now.uncovered is not None and now.progress.confirmed:
+        return NextAction(now.uncovered.next_step)
+    if step is not None and rights.may(Permission.EDIT_WORKLOAD, workload):
+        return _step_action(step, now)
+    return NextAction(_waiting_sentence(workload, now.steps))
+
+
+def _lasting(now: Standing) -> NextAction | None:
+    """Return where to look while a request or a run goes on, None if neither does."""
+    pending = next((item for item in now.approvals if item.status in UNDECIDED), None)
     if pending is not None:
         text = _("Der Freigabeantrag %(number)s läuft.") % {"number": pending.number}
         return NextAction(text, reverse("approval", args=[pending.pk]), _("Antrag ansehen"))
-    step = workload_steps.current(steps)
-    if step is not None and rights.may(Permission.EDIT_WORKLOAD, workload):
-        text = _("Schritt %(number)d von %(total)d: %(label)s") % {
-            "number": step.number,
-            "total": len(steps),
-            "label": step.label,
-        }
-        return NextAction(text, step.url, step.action)
-    return NextAction(_waiting_sentence(workload, steps))
+    run = next((run for run in now.runs if not run.state), None)
+    if run is not None:
+        text = _("%(label)s: Der Lauf ist im Gange (%(progress)s).")
+        values = {"label": run.label, "progress": run.progress}
+        return NextAction(text % values, reverse("run", args=[run.id]), _("Fortschritt ansehen"))
+    return None
+
+
+def _may_confirm(workload: Workload, actor: User, rights: guards.Rights) -> bool:
+    return (
+        bool(selectors.unconfirmed_classes(workload))
+        and workload.classifications.exists()
+        and rights.may(Permission.CONFIRM_CLASSIFICATION, workload)
+        and not workload_classes.blocked(workload, actor)
+    )
+
+
+def _step_action(step: workload_steps.StepView, now: Standing) -> NextAction:
+    """Return the button of a step; what no further answer closes is named with the page that does."""
+    values = {"number": step.number, "total": len(now.steps), "label": step.label}
+    open_criteria = (item for item in (*now.criteria.now, *now.criteria.later) if item.id.startswith("G1-"))
+    wrong = next(open_criteria, None) if step.key == "daten" and now.progress.answered else None
+    if wrong is not None and wrong.next_url:
+        text = _("Schritt %(number)d von %(total)d: %(reason)s")
+        return NextAction(text % (values | {"reason": wrong.reason}), wrong.next_url, _("Ansehen und klären"))
+    text = _("Schritt %(number)d von %(total)d: %(label)s")
+    return NextAction(text % values, step.url, step.action)
 
 
 def _waiting_sentence(workload: Workload, steps: list[workload_steps.StepView]) -> str:
@@ -226,9 +266,9 @@ def targets(workload: Workload) -> list[dict[str, str]]:
     """Return quality targets, fallback path and pilot frame in words."""
     found: list[dict[str, str]] = []
     for target in workload.quality_targets.all():
-        words = workload_changes.comparator_words(target.comparator, target.threshold)
+        words = workload_changes.comparator_words(target.comparator, target.threshold, target.unit)
         name = catalogue()[target.metric].name if target.metric in catalogue() else target.metric
-        name, words = f"{name} {target.percentile}".strip(), f"{words}\u00a0{target.unit}".strip()
+        name = f"{name} {target.percentile}".strip()
         value = _("%(metric)s %(limit)s, gemessen an: %(data)s")
         texts = {"metric": name, "limit": words, "data": target.dataset_version}
         found.append({"label": _("Qualitätsziel %(id)s") % {"id": target.target_id}, "value": value % texts})

@@ -1,4 +1,4 @@
-"""What packages above bring to the workload: reading a model, and what happens after a change of content.
+"""What packages above bring to the workload: reading a model, its runs, and what happens after a change of content.
 
 Filled in `AppConfig.ready`; this package knows none of its providers.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 if TYPE_CHECKING:
     from qms.roles.models import User
@@ -26,8 +28,26 @@ class ModelFacts:
     report: dict[str, Any] | None = None
 
 
+@dataclass(frozen=True)
+class RunState:
+    """The newest run of one kind: evidence it leads to, words for kind and machine, the reason it failed.
+
+    state: code of the state, empty while the run lasts; progress: what it says meanwhile.
+    """
+
+    id: UUID
+    evidence: str
+    label: str
+    platform: str
+    started_at: datetime
+    state: str
+    reason: str
+    progress: str
+
+
 ModelReader = Callable[[str], ModelFacts]
 ModelFileReader = Callable[[bytes, str], ModelFacts]
+RunLister = Callable[["Workload"], tuple[RunState, ...]]
 ContentHook = Callable[["Workload", "User"], None]
 
 
@@ -35,6 +55,7 @@ ContentHook = Callable[["Workload", "User"], None]
 class _Registry:
     reader: ModelReader | None = None
     file_reader: ModelFileReader | None = None
+    run_lister: RunLister | None = None
     hooks: list[ContentHook] = field(default_factory=list)
 
 
@@ -63,6 +84,18 @@ def read_model_file(data: bytes, name: str) -> ModelFacts:
     if _registry.file_reader is None:
         raise RuntimeError("no reader of model files registered")
     return _registry.file_reader(data, name)
+
+
+def set_run_lister(lister: RunLister) -> None:
+    """Register the function that lists the newest run of each kind of a workload."""
+    _registry.run_lister = lister
+
+
+def latest_runs(workload: Workload) -> tuple[RunState, ...]:
+    """Return the newest run of each kind; raises RuntimeError when no lister is registered."""
+    if _registry.run_lister is None:
+        raise RuntimeError("no lister of runs registered")
+    return _registry.run_lister(workload)
 
 
 def add_content_hook(hook: ContentHook) -> None:

@@ -49,18 +49,25 @@ REFUSED = {
     ),
     "model": (
         lambda: load("meta-llama--Meta-Llama-3.1-8B_config.json"),
-        "Das ist die Konfiguration eines Modells (config.json), keine Messung; geben Sie sie bei der Suche nach einer "
-        "passenden Maschine oder beim Workload als Modell an.",
+        (
+            "Das ist die Konfiguration eines Modells (config.json), keine Messung; geben Sie sie bei der Suche nach einer "
+            "passenden Maschine oder beim Workload als Modell an."
+        ),
     ),
     "invalid run": (
         lambda: load("loadgen6.0_Server_tok_mlperf_log_summary.txt"),
-        "Das Werkzeug selbst bewertet den Lauf als ungültig oder nicht beendet; er ist keine Vergleichsbasis, bitte "
-        "wiederholen Sie die Messung.",
+        (
+            "Das Werkzeug selbst bewertet den Lauf als ungültig oder nicht beendet; er ist keine Vergleichsbasis, bitte "
+            "wiederholen Sie die Messung."
+        ),
     ),
     "several runs": (
         lambda: load("sglang-0.4_h200x8_llama_405b_online.jsonl"),
-        "Die Datei enthält 6 Läufe; bitte nennen Sie die Nummer des Laufs (1: Anfragerate 1.0; 2: Anfragerate 2.0; 3: "
-        "Anfragerate 4.0; 4: Anfragerate 8.0; 5: Anfragerate 16.0; 6: Anfragerate 32.0).",
+        (
+            "Die Datei enthält 6 Läufe; bitte nennen Sie die Nummer des Laufs (1: Anfragerate 1.0, 318 s; 2: "
+            "Anfragerate 2.0, 339 s; 3: Anfragerate 4.0, 380 s; 4: Anfragerate 8.0, 669 s; 5: Anfragerate 4.0, 322 s; 6: "
+            "Anfragerate 8.0, 377 s)."
+        ),
     ),
     "page": (
         lambda: b"<!DOCTYPE html><html><script>alert(1)</script></html>",
@@ -75,7 +82,10 @@ REFUSED = {
         lambda: load(GOOD).replace(b"{", b'{"x": ' + b"[" * 5000 + b"]" * 5000 + b", ", 1),
         "Die Datei ist tiefer als 12 Ebenen verschachtelt.",
     ),
-    "too large": (lambda: b" " * (8 * 2**20) + b"{}", "Die Datei ist größer als 8 MiB; größere Dateien liest „python -m pilots.baseline import“."),
+    "too large": (
+        lambda: b" " * (8 * 2**20) + b"{}",
+        "Die Datei ist größer als 8 MiB; größere Dateien liest „python -m pilots.baseline import“.",
+    ),
 }
 
 

@@ -285,7 +285,7 @@ def test_the_page_shows_outputs_porting_and_origin(world: World) -> None:
         "Aufteilung auf mehrere Systeme nötig nein",
         "Portierungsbericht (EV-05) ansehen",
         "Stand des Quelltexts (Commit)",
-        "Kernliste ansehen",
+        "Kernelliste ansehen",
         "Karte des Wafers",
     ):
         assert text in shown
@@ -313,16 +313,25 @@ def test_the_page_outlives_its_model_file(world: World) -> None:
     ("kind", "texts"),
     [
         ("EV-02", ["Verglichen mit PyTorch 2.13.0", "innerhalb"]),
-        ("EV-05", ["Aufteilung auf mehrere Systeme nötig nein", "aten.matmul", "Anteil nicht unterstützter"]),
-        ("EV-06", ["Verglichen mit PyTorch 2.13.0", "v4 (NumPy auf diesem Rechner)"]),
+        ("EV-04", ["Operation des Graphen Kernel Anzahl matmul Kernel", "Belegter Speicher auf dem Wafer"]),
+        (
+            "EV-05",
+            ["Aufteilung auf mehrere Systeme nötig: nein.", "aten.matmul", "Anteil nicht unterstützter"],
+        ),
+        ("EV-06", ["Verglichen mit PyTorch 2.13.0", "v4 (NumPy auf diesem Rechner)", "Kosinus 1 "]),
         ("EV-16", ["Stand des Quelltexts (Commit)", "platform: x86_64, python: 3.11, pytorch: 2.13.0"]),
+        ("EV-16", ["Modell Aufzeichnung", "Eingaben Beispiele in der Modelldatei", "Erlaubte Kernel"]),
     ],
 )
 def test_the_pages_of_the_evidence_speak_in_words(world: World, kind: str, texts: list[str]) -> None:
     item = EvidenceItem.objects.get(type=kind)
     shown = screen(world.browser("pr01").get(reverse("evidence", args=[item.pk])))
+    shown, listing = shown.split("Alle Angaben")
     for text in texts:
         assert text in shown
+    for key in ("program_digest", "pass_cycles", "profile_id", "result.outputs", "partitioning_required"):
+        assert key not in shown
+    assert f'"type": "{kind}"' in listing
     assert "{'" not in shown
     assert "['" not in shown
 
@@ -335,15 +344,19 @@ def row(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("given", "cells"),
     [
-        (row(), ["0,0001\u00a0%", "0,001\u00a0%", "–", "innerhalb"]),
-        (row(max_abs_delta="0"), ["0\u00a0%", "0,001\u00a0%", "–", "innerhalb"]),
+        (row(), ["0,0001\u00a0%", "0,001\u00a0%", "1", "innerhalb"]),
+        (row(cosine=None), ["0,0001\u00a0%", "0,001\u00a0%", "–", "innerhalb"]),
+        (row(max_abs_delta="0"), ["0\u00a0%", "0,001\u00a0%", "1", "innerhalb"]),
         (row(dtype="bfloat16", cosine="0.9991"), ["0,0001\u00a0%", "0,001\u00a0%", "0,9991", "innerhalb"]),
         (
-            row(max_abs_delta=None, max_abs_reference=None, within=False),
+            row(max_abs_delta=None, max_abs_reference=None, within=False, cosine=None),
             ["keine endlichen Zahlen", "0,001\u00a0%", "–", "außerhalb"],
         ),
-        (row(max_abs_reference="0", within=False), ["0,000002", "0,001\u00a0%", "–", "außerhalb"]),
-        (row(dtype="int32", rtol="0", max_abs_delta="0"), ["0\u00a0%", "keine", "–", "innerhalb"]),
+        (row(max_abs_reference="0", within=False), ["0,000002", "0,001\u00a0%", "1", "außerhalb"]),
+        (
+            row(dtype="int32", rtol="0", max_abs_delta="0", cosine=None),
+            ["0\u00a0%", "keine", "–", "innerhalb"],
+        ),
     ],
 )
 def test_each_output_has_its_row(given: dict[str, Any], cells: list[str]) -> None:

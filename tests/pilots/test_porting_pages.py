@@ -17,6 +17,7 @@ from qms.core import jobs
 from qms.core.errors import CriterionNotMet
 from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
+from qms.web.evidence_names import EFFORT
 from tests.pilots.capture_house import changed, start_run
 from tests.walk import JSON, World, address, assert_refused, screen, world
 
@@ -48,12 +49,42 @@ def test_person_days_make_a_new_version_of_the_report(world: World) -> None:
     facts = current().facts()
     assert facts["porting_effort_pt"] == dict.fromkeys(EFFORT_LABELS, "2.5")
     assert facts["operations"] == before.facts()["operations"]
-    assert current().provenance == "GESCHAETZT"
+    assert axes_of(current()) == axes_of(before) == ("EMULIERT", "WIEDERHOLT")
+    assert facts["effort_axes"] == {"provenance": "GESCHAETZT", "assurance": "EINGEREICHT", "origin": "EIGEN"}
     assert current().run_id == before.run_id
     shown = html.unescape(
         world.browser("pl01").get(address("pilot_porting", world.workload_id)).content.decode()
     )
-    assert "12,5" in shown
+    assert "12,5 Personentage" in shown
+    assert "axes--geschaetzt" in shown
+
+
+def axes_of(item: EvidenceItem) -> tuple[str, str]:
+    return item.provenance, item.assurance
+
+
+def evidence_page(world: World, name: str = "pr01") -> str:
+    return screen(world.browser(name).get(address("evidence", current().pk)))
+
+
+def test_the_page_of_the_report_shows_what_the_reviewer_accepts(world: World) -> None:
+    before = evidence_page(world)
+    assert "Der Aufwand ist noch nicht eingetragen." in before
+    post(world, form(**{f"days_{FIRST}": "0", f"reason_{FIRST}": "Der Code läuft unverändert."}))
+    shown = evidence_page(world)
+    for label in EFFORT_LABELS.values():
+        assert str(label) in shown
+    assert "Modellcode Personentage 0 Herkunft, Absicherung, Quelle: GESCHÄTZT · eingereicht" in shown
+    assert "Der Code läuft unverändert." in shown
+    assert "Summe Personentage 10 Herkunft" in shown
+    assert "Aufteilung auf mehrere Systeme nötig: nein." in shown
+    assert current().facts()["partitioning_reason"] in shown
+
+
+def test_the_evidence_page_names_the_categories_as_the_form_does() -> None:
+    assert {name: str(label) for name, label in EFFORT.items()} == {
+        name: str(label) for name, label in EFFORT_LABELS.items()
+    }
 
 
 def test_nothing_is_proposed_where_nobody_entered_anything(world: World) -> None:
@@ -112,12 +143,13 @@ def test_a_damaged_report_is_said_on_the_page_and_refused_by_the_command(world: 
     assert item.status == "MANIPULIERT"
 
 
-def test_kept_person_days_stay_an_estimate_after_a_new_run(world: World) -> None:
+def test_kept_person_days_stay_an_estimate_of_their_own_after_a_new_run(world: World) -> None:
     post(world, form())
     start_run(world, "pilot_target")
     jobs.run_pending()
     assert current().facts()["porting_effort_pt"] == dict.fromkeys(EFFORT_LABELS, "2.5")
-    assert (current().provenance, current().assurance) == ("GESCHAETZT", "EINGEREICHT")
+    assert current().facts()["effort_axes"]["provenance"] == "GESCHAETZT"
+    assert axes_of(current()) == ("EMULIERT", "WIEDERHOLT")
 
 
 def test_a_new_run_of_the_same_model_keeps_the_effort(world: World) -> None:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from pilots.models import Run
 from qms.core.values import Axes, Metric
 from qms.evidence.models import EvidenceItem
-from tests.walk import World, address, world
+from tests.walk import World, address, screen, world
 
 __all__ = ["world"]
 STAGE = "emulated"
@@ -79,7 +79,7 @@ def test_ways_and_limits_stand_on_the_page(world: World) -> None:
         "Längster Weg",
         "Rechenleistung",
         "eingehalten",
-        "Kernliste ansehen",
+        "Kernelliste ansehen",
     ):
         assert text in shown
     assert "verletzt" not in shown
@@ -97,3 +97,35 @@ def test_a_run_of_an_earlier_version_still_has_its_page(
     assert "Wohin die Zeit geht" not in shown
     assert "Maschine und Betriebsart" not in shown
     assert "Physikalische Grenzen" not in shown
+
+
+def test_layer_widths_lack_no_origin_and_show_their_seed(world: World) -> None:
+    run = target()
+    seed = str(run.parameters["seed"])
+    shown = page(world).split("<h2>Herkunft</h2>")[1].split("</section>")[0]
+    assert "fehlt" not in shown
+    assert "Nicht angegeben" not in shown
+    assert shown.count("entfällt: Gewichte und Eingaben entstehen aus festem Startwert") == 5
+    assert re.search(rf"Startwert.*?{seed}.*?angegeben", shown, re.DOTALL)
+    item = EvidenceItem.objects.get(type="EV-16")
+    words = screen(world.browser("pr01").get(address("evidence", item.pk)))
+    assert f"Startwert {seed} " in words
+    assert "entfällt: Gewichte und Eingaben entstehen aus festem Startwert" in words
+    assert "Herkunft nicht angegeben" not in words
+    assert "Modell aus Schichtbreiten" in words
+
+
+def test_a_reason_why_a_model_is_not_calibrated_is_a_sentence(world: World) -> None:
+    shown = html.unescape(page(world))
+    assert re.search(r"Zustand des Modells</dt><dd>extrapoliert – [^<]* ist nicht kalibriert", shown)
+    assert "außerhalb 4" not in shown
+
+
+def test_operations_of_the_graph_are_counted_by_kernel(world: World) -> None:
+    item = EvidenceItem.objects.get(type="EV-04")
+    rows = item.facts()["op_coverage"]
+    shown = screen(world.browser("pr01").get(address("evidence", item.pk)))
+    counts = {(row["op"], row["kernel"]): rows.count(row) for row in rows}
+    for (op, kernel), count in counts.items():
+        assert f"{op} Kernel {kernel} Anzahl {count} " in shown
+    assert len(counts) < len(rows)

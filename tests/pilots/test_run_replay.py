@@ -10,7 +10,9 @@ import pytest
 from django.db import IntegrityError
 from django.urls import reverse
 
+from pilots import pages_proof
 from pilots.models import Replay, Run
+from pilots.replay import PARTS_DE
 from pilots.wafer import __main__ as main
 from qms.audit.actors import SYSTEM
 from qms.audit.events import AuditKind
@@ -63,7 +65,23 @@ def test_a_replay_under_another_emulator_is_unequal(world: World, monkeypatch: p
     jobs.run_pending()
     found = Replay.objects.get()
     assert (found.equal, found.differs) == (False, ["emulator_version"])
-    assert "Nachgerechnet, anderes Ergebnis. Verschieden: emulator_version." in page(world, run_of("ZIEL"))
+    shown = page(world, run_of("ZIEL"))
+    assert "Die Prüfsumme des Ergebnisses ist gleich, aber das Laufmanifest nennt andere Angaben" in shown
+    assert "Verschieden: Version des Emulators." in shown
+
+
+def test_another_result_names_its_parts_in_the_words_of_the_command(world: World) -> None:
+    start(world)
+    jobs.run_pending()
+    run, found = run_of("ZIEL"), Replay.objects.get()
+    with unit(actor=SYSTEM):
+        Replay.objects.filter(pk=found.pk).update(
+            equal=False, actual="0" * 64, differs=["kernels", "prediction", "note"]
+        )
+        record(AuditKind.DEMO_SEEDED, actor=SYSTEM, subject=run)
+    sentence = "Nachgerechnet, anderes Ergebnis. Verschieden: erlaubte Kernel, vorhergesagte Zeiten, „note“."
+    assert sentence in page(world, run)
+    assert {name: str(label) for name, label in pages_proof.PARTS.items()} == PARTS_DE
 
 
 def test_only_one_replay_of_a_run_is_open(world: World) -> None:

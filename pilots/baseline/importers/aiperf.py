@@ -58,7 +58,7 @@ def read(source: Source) -> tuple[ImportedBenchmark, ...]:
     duration = needed(_figure(value, "benchmark_duration", "avg", TO_SECONDS), "benchmark_duration")
     models = mapping(mapping(value, "input_config"), "models").get("items")
     first = models[0] if isinstance(models, list) and models and isinstance(models[0], dict) else {}
-    complete = value.get("was_cancelled") is not True and value.get("is_complete") is not False
+    complete = not value.get("was_cancelled") and bool(value.get("is_complete", True))
     return (
         run_of(
             completed,

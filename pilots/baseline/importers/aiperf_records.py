@@ -75,7 +75,7 @@ def _phase(record: Record) -> Any:
 def _is_good(record: Record) -> bool:
     """Say whether a request succeeded and its answer holds a token."""
     metadata = mapping(record, "metadata")
-    if record.get("error") or metadata.get("was_cancelled") is True:
+    if record.get("error") or metadata.get("was_cancelled"):
         return False
     length = _measure(record, "output_sequence_length", {"tokens": 1.0})
     return length is None or length > 0

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from math import isfinite
 from typing import Any, Final
 
 from qms.core.values import Assurance, Axes, Metric, Origin, Provenance
@@ -63,7 +62,7 @@ def number(data: Mapping[str, Any], key: str, *, name: str = "", most: float = M
     shown = short(name or key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BenchmarkRefused("NOT_A_NUMBER", f"Das Feld {shown} enthält keine Zahl.")
-    if not isfinite(value) or value < 0 or value > most:
+    if not 0 <= value <= most:  # also NaN, infinity, and integers no float can hold
         raise BenchmarkRefused("BAD_NUMBER", f"Das Feld {shown} enthält keinen möglichen Messwert.")
     return float(value)
 
@@ -95,7 +94,7 @@ def figure(text: str, name: str) -> float:
     if not _NUMBER.fullmatch(text.strip()):
         raise BenchmarkRefused("NOT_A_NUMBER", f"{short(name)} enthält keine Zahl.")
     value = float(text)
-    if not isfinite(value) or value < 0 or value > MAX_NUMBER:
+    if not 0 <= value <= MAX_NUMBER:
         raise BenchmarkRefused("BAD_NUMBER", f"{short(name)} enthält keinen möglichen Messwert.")
     return value
 

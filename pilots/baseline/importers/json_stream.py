@@ -17,6 +17,7 @@ from pilots.baseline.importers.common import BenchmarkRefused, short
 LIMIT: Final = 4 * 2**20
 MAX_MEMBERS: Final = 1000
 _LONGEST_NUMBER: Final = 400
+_KEPT: Final = 1000  # characters of a text that is kept
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
@@ -46,7 +47,7 @@ class Elements:
                 yield from self._elements()
             else:
                 value = self._value()
-                if isinstance(value, str | int | float):
+                if isinstance(value, int | float) or (isinstance(value, str) and len(value) <= _KEPT):
                     self.others[key] = value
             if self._separator("}"):
                 break

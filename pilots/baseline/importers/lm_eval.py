@@ -6,12 +6,12 @@ Scores say how good the answers are, nothing about speed. Their error estimates 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite
 from statistics import fmean
 from typing import Any, Final
 
 from pilots.baseline.importers import figures
 from pilots.baseline.importers.common import (
+    MAX_NUMBER,
     NO_HARDWARE,
     BenchmarkRefused,
     ImportedBenchmark,
@@ -108,6 +108,6 @@ def _score(row: Mapping[str, Any], name: str) -> float | None:
     value = row.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if not isfinite(value) or abs(value) > 1e18:
+    if not abs(value) <= MAX_NUMBER:
         raise BenchmarkRefused("BAD_NUMBER", f"Die Bewertung {short(name)} ist kein möglicher Wert.")
     return float(value)

@@ -10,7 +10,6 @@ import re
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Any, Final
 
 import numpy as np
@@ -20,14 +19,18 @@ from pilots.baseline.importers.common import BenchmarkRefused, ImportedBenchmark
 from pilots.baseline.importers.json_stream import Elements
 from pilots.baseline.importers.reading import Source
 from pilots.graph.ir import Array
-from qms.core.values import Metric, Unit
+from qms.core.values import Unit
 
 NAME: Final = "PyTorch-Profiler"
 MAX_INTERVALS: Final = 4_000_000
 _DEVICE: Final = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
 _COMMUNICATION: Final = re.compile(r"nccl|rccl", re.IGNORECASE)
 _GPU: Final = 1
+_WINDOW: Final = "der Zeit vom ersten bis zum letzten Kernel"
+_BUSY: Final = "ein Kernel oder eine Kopie lief"
 _LATEST_US: Final = 1e17
+_LATEST_NS: Final = 1e19
+MAX_DEVICES: Final = 1024
 
 
 @dataclass(slots=True)
@@ -80,7 +83,7 @@ def _take(trace: _Trace, event: Mapping[str, Any]) -> None:
     start, length = _time(event, "ts"), _time(event, "dur")
     trace.first, trace.last = min(trace.first, start), max(trace.last, start + length)
     trace.intervals += 1
-    if trace.intervals > MAX_INTERVALS:
+    if trace.intervals > MAX_INTERVALS or len(trace.devices) > MAX_DEVICES:
         sentence = f"Die Spur enthält mehr als {MAX_INTERVALS} Ereignisse von Beschleunigern; bitte zeichnen Sie weniger Schritte auf."
         raise BenchmarkRefused("TOO_LARGE", sentence)
     arguments = event.get("args")
@@ -98,7 +101,7 @@ def _time(event: Mapping[str, Any], key: str) -> float:
     value = event.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise BenchmarkRefused("NOT_A_NUMBER", f"Einem Ereignis der Spur fehlt {key}.")
-    if not isfinite(value) or not 0 <= value < _LATEST_US:
+    if not 0 <= value < _LATEST_US:
         raise BenchmarkRefused("BAD_NUMBER", f"{key} eines Ereignisses ist nicht möglich.")
     return float(value)
 
@@ -114,37 +117,20 @@ def _benchmark(trace: _Trace, others: Mapping[str, Any]) -> ImportedBenchmark:
     window = trace.last - trace.first
     if window <= 0:
         raise BenchmarkRefused("BAD_NUMBER", "Die Spur umfasst keine Zeit.")
-    busy = exposed = 0.0
-    for device in trace.devices.values():
-        work, everything = (
-            _union(device.work),
-            _union(device.work, device.communication),
-        )
-        busy += everything
-        exposed += everything - work
+    busy, exposed = _busy(trace)
     whole = window * len(trace.devices)
-    metrics: list[Metric] = [
-        figures.metric(
-            "comm_share",
-            exposed / whole,
-            Unit.RATIO,
-            trace.intervals,
-            note="der Zeit vom ersten bis zum letzten Kernel",
-        ),
-        figures.metric(
-            "gpu_busy_share",
-            busy / whole,
-            Unit.RATIO,
-            trace.intervals,
-            note="ein Kernel oder eine Kopie lief",
-        ),
+    n = trace.intervals
+    metrics = [
+        figures.metric("comm_share", exposed / whole, Unit.RATIO, n, note=_WINDOW),
+        figures.metric("gpu_busy_share", busy / whole, Unit.RATIO, n, note=_BUSY),
     ]
     if trace.memory:
         metrics.append(
             figures.metric("peak_memory_bytes", trace.memory, Unit.BYTES, trace.readings, note="belegt")
         )
     base = others.get("baseTimeNanoseconds")
-    start = trace.first / 1e6 + (base / 1e9 if isinstance(base, int) else 0.0)
+    offset = base / 1e9 if isinstance(base, int) and 0 <= base < _LATEST_NS else 0.0
+    start = trace.first / 1e6 + offset
     return ImportedBenchmark(
         tool=NAME,
         metrics=tuple(metrics),
@@ -160,6 +146,16 @@ def _benchmark(trace: _Trace, others: Mapping[str, Any]) -> ImportedBenchmark:
         ),
         measured_at=moment(start) if start > 1e9 else None,
     )
+
+
+def _busy(trace: _Trace) -> tuple[float, float]:
+    """Return the busy time and the exposed communication in us, over all devices."""
+    busy = exposed = 0.0
+    for device in trace.devices.values():
+        everything = _union(device.work, device.communication)
+        busy += everything
+        exposed += everything - _union(device.work)
+    return busy, exposed
 
 
 def _union(*parts: array[float]) -> float:

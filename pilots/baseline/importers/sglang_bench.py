@@ -71,5 +71,5 @@ def _run(value: Mapping[str, Any]) -> ImportedBenchmark:
             ONE_RUN,
         ),
         completed=completed,
-        label=label,
+        label=f"{label}, {duration:.0f} s",
     )

@@ -49,17 +49,7 @@ def read(source: Source) -> tuple[ImportedBenchmark, ...]:
         raise BenchmarkRefused("UNIT", SENTENCE)
     if len(set(heading)) != len(heading) or not all(map(_HEADING.fullmatch, heading)):
         raise BenchmarkRefused("DUPLICATE_KEY", "Die Überschriften der Tabelle sind nicht eindeutig.")
-    good: list[dict[str, str]] = []
-    for index, row in enumerate(rows[1:], 2):
-        if len(row) != len(heading):
-            raise BenchmarkRefused(
-                "TRUNCATED", f"Zeile {index} der Tabelle hat nicht so viele Zellen wie die Überschrift."
-            )
-        cells = dict(zip(heading, row, strict=True))
-        word = cells.get(_SUCCESS, "1").lower()
-        if word not in _WORDS:
-            raise BenchmarkRefused("NOT_A_NUMBER", f"Zeile {index}: {_SUCCESS} ist weder 1 noch 0.")
-        good += [cells] if _WORDS[word] else []
+    good = _good(rows)
     total = len(rows) - 1
     if not good:
         raise refuse_all_failed(total)
@@ -87,3 +77,20 @@ def read(source: Source) -> tuple[ImportedBenchmark, ...]:
             warnings=tuple(failure_warning(len(good), total - len(good))),
         ),
     )
+
+
+def _good(rows: list[list[str]]) -> list[dict[str, str]]:
+    """Return the cells of the rows of good requests by heading; raises BenchmarkRefused naming the line."""
+    heading = rows[0]
+    good: list[dict[str, str]] = []
+    for index, row in enumerate(rows[1:], 2):
+        if len(row) != len(heading):
+            raise BenchmarkRefused(
+                "TRUNCATED", f"Zeile {index} der Tabelle hat nicht so viele Zellen wie die Überschrift."
+            )
+        cells = dict(zip(heading, row, strict=True))
+        word = cells.get(_SUCCESS, "1").lower()
+        if word not in _WORDS:
+            raise BenchmarkRefused("NOT_A_NUMBER", f"Zeile {index}: {_SUCCESS} ist weder 1 noch 0.")
+        good += [cells] if _WORDS[word] else []
+    return good

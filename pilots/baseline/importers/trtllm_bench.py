@@ -52,6 +52,8 @@ def read(source: Source) -> tuple[ImportedBenchmark, ...]:
     values = _labels(found)
     rate = needed(_value(values, "Request Throughput (req/sec)"), "Request Throughput (req/sec)")
     asked = _value(values, "Number of requests")
+    if asked is not None and asked != int(asked):
+        raise BenchmarkRefused("NOT_A_COUNT", "Die Zahl der Anfragen ist nicht ganz.")
     n = None if asked is None else int(asked)
     if rate == 0 or n == 0:
         raise refuse_all_failed(n or None)

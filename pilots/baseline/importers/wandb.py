@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from math import isfinite
 from typing import Any, Final
 
 from pilots.baseline.importers import figures, tracked
 from pilots.baseline.importers.common import (
+    MAX_NUMBER,
     BenchmarkRefused,
     ImportedBenchmark,
     moment,
@@ -64,6 +64,6 @@ def _step_time(rows: list[dict[str, Any]]) -> list[Metric]:
 
 
 def _plain(value: Any) -> list[float]:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_NUMBER:
         return []
     return [float(value)]

@@ -72,8 +72,7 @@ def from_bytes(data: bytes) -> Captured:
     size = int.from_bytes(data[8:16], "little")
     check("graph_bytes", size, "graph")
     if len(data) < _START + size:
-        sentence = "Die Datei ist abgeschnitten; bitte erneut hochladen oder neu erzeugen."
-        raise refuse("TRUNCATED", "graph", f"{_START + size} bytes", len(data), sentence)
+        raise refuse("TRUNCATED", "graph", f"{_START + size} bytes", len(data), tensors.TRUNCATED_DE)
     text = data[_START : _START + size]
     if hashlib.sha256(text).digest() != data[16:_START]:
         sentence = "Die Prüfsumme des Graphen stimmt nicht; die Datei ist beschädigt."

@@ -12,7 +12,7 @@ from pilots.graph.capture.limits import check
 from pilots.graph.errors import GraphError
 from pilots.graph.ir import SHAPE_ONLY, Array, Attr, Constant, Graph, Tensor, model_digest
 from pilots.graph.lineage import MAX_VALUE, Lineage
-from pilots.graph.trail import MAX_TEXT, Origin, Trail
+from pilots.graph.trail import MAX_TEXT, Adaptation, Origin, Trail
 
 FORMAT: Final = "wgraph-1"
 _TOP: Final = "format inputs constants nodes outputs recipe trail model_digest example lineage"
@@ -125,11 +125,17 @@ def _check_weights(graph: Graph, weights: Mapping[str, tuple[Tensor, Array]]) ->
 
 
 def _trail(value: Any) -> Trail:
-    fields = read.fields(value, "trail", "framework version rows")
-    rows = read.items(fields, "rows")
-    check("rows", len(rows), "trail")
+    fields = read.fields(value, "trail", "framework version rows adaptations")
+    rows, adapted = read.items(fields, "rows"), read.items(fields, "adaptations")
+    check("rows", len(rows) + len(adapted), "trail")
     framework, version = (read.text(fields[name], "trail") for name in ("framework", "version"))
-    return Trail(framework, version, tuple(_origin(item) for item in rows))
+    adaptations = tuple(_adaptation(item) for item in adapted)
+    return Trail(framework, version, tuple(_origin(item) for item in rows), adaptations)
+
+
+def _adaptation(value: Any) -> Adaptation:
+    fields = read.fields(value, "adaptations", "what reason")
+    return Adaptation(*(read.text(fields[name], "adaptations") for name in ("what", "reason")))
 
 
 def _origin(value: Any) -> Origin:

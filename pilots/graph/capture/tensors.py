@@ -20,6 +20,7 @@ from pilots.graph.ir import Array, DType, Tensor, array_bytes
 from qms.core import canonical
 
 LENGTH_BYTES: Final = 8
+TRUNCATED_DE: Final = "Die Datei ist unvollständig; bitte neu übertragen."
 ALIGNMENT: Final = 8
 NAMES: Final = {
     DType.FLOAT32: "F32",
@@ -57,8 +58,10 @@ def read(data: memoryview) -> dict[str, tuple[Tensor, Array]]:
     position = 0
     for name, entry in sorted(header.items(), key=lambda item: _offsets(*item)):
         tensor, first, last = _entry(name, entry)
-        if first != position or last > len(body):
-            sentence = f"Die Bytes des Gewichts {shown(name)} überschneiden sich mit anderen, lassen Lücken oder fehlen."
+        if first == position and last > len(body):
+            raise _truncated(f"tensor {shown(name)}", last, len(body))
+        if first != position:
+            sentence = f"Die Bytes des Gewichts {shown(name)} überschneiden sich mit anderen oder lassen Lücken; bitte die Datei neu erzeugen."
             raise refuse("OFFSETS", f"tensor {name}", f"start at {position}", f"{first}..{last}", sentence)
         found[name] = (tensor, _array(name, tensor, body[first:last]))
         position = last
@@ -144,5 +147,5 @@ def _array(name: str, tensor: Tensor, data: memoryview) -> Array:
 
 
 def _truncated(position: str, expected: int, got: int) -> CaptureError:
-    sentence = "Die Datei ist abgeschnitten; bitte erneut hochladen oder neu erzeugen."
+    sentence = TRUNCATED_DE
     return refuse("TRUNCATED", position, f"{expected} bytes", got, sentence)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from pilots.graph.capture import Captured, CaptureError, to_bytes
+from pilots.graph.agreement import agreements
+from pilots.graph.capture import Captured, to_bytes
 from pilots.graph.capture.errors import refuse
-from pilots.graph.cli import origin
+from pilots.graph.cli import factory, origin
+from pilots.graph.cli.factory import front_end
+from pilots.graph.errors import GraphError
 from pilots.graph.frontends.errors import UnsupportedModel
 from pilots.graph.ir import model_digest
-from pilots.graph.porting import porting_report
+from pilots.graph.porting import byte_text, porting_report
 from qms.core import canonical
 
 HELP: Final = "Modell aus PyTorch, JAX oder ONNX als .wgraph aufzeichnen"
@@ -25,6 +26,13 @@ WITH_EXAMPLE_DE: Final = (
     "sich auch nach ihnen (ohne sie: --no-example).\n"
 )
 WITHOUT_EXAMPLE_DE: Final = "Die Datei enthält kein Beispiel; so lässt sie sich ansehen, aber nicht als Modell eines Workloads rechnen.\n"
+OLDER_DE: Final = " Die Datei {path} ist die ältere; sie wurde nicht geändert."
+CLOSED_DE: Final = " Mit fester Stapelgröße geht es; bitte ohne --open-batch aufzeichnen."
+DIFFERS_DE: Final = (
+    "Der Ausgang {name} des Graphen weicht um {found} vom Ergebnis des Frameworks ab, erlaubt ist {most} (gemessen am größten "
+    "Wert des Frameworks); bitte schalten Sie Zufall und verringerte Genauigkeit (autocast, TF32) beim Rechnen des "
+    "Modells aus und zeichnen Sie es neu auf."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,21 +56,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(arguments: argparse.Namespace) -> int:
-    """Capture, write both files, and return 0; on an unsupported model the report is written all the same."""
+    """Capture, compare with the framework, write both files, and return 0; on an unsupported model the report is written all
+    the same. Raises GraphError or OSError.
+    """
     try:
         captured = _captured(arguments)
-    except UnsupportedModel as error:
-        if arguments.report:
+        compared = _agreeing(captured)
+        data = to_bytes(captured)
+    except GraphError as error:
+        if isinstance(error, UnsupportedModel) and arguments.report:
             arguments.report.write_bytes(canonical.dumps(porting_report(error.trail, None).to_json()))
+        if arguments.output.exists():
+            error.message_de += OLDER_DE.format(path=arguments.output)
         raise
-    data = to_bytes(captured)
     arguments.output.write_bytes(data)
+    report = porting_report(captured.trail, captured.graph)
     if arguments.report:
-        report = porting_report(captured.trail, captured.graph)
         arguments.report.write_bytes(canonical.dumps(report.to_json()))
-    sys.stdout.write(f"{arguments.output}: {len(data)} Byte, Modell {model_digest(captured.graph)}\n")
+    size = byte_text(len(data))
+    sys.stdout.write(f"{arguments.output}: {size}, Modell {model_digest(captured.graph)}\n")
+    sys.stdout.writelines(f"{line}\n" for line in [*compared, *adapted(report.to_json()["adaptations"])])
     sys.stdout.write(WITH_EXAMPLE_DE if captured.example else WITHOUT_EXAMPLE_DE)
     return 0
+
+
+def adapted(adaptations: list[dict[str, str]]) -> list[str]:
+    """Return a line for everything the capture holds in another form than the model."""
+    return [f"Angepasst      {item['what']}: {item['reason']}" for item in adaptations]
+
+
+def _agreeing(captured: Captured) -> list[str]:
+    """Return a line per output about how far graph and framework are apart; raises CaptureError if that is too far."""
+    lines = []
+    for row in agreements(captured):
+        found, most = _number(row.deviation), _number(row.limit)
+        if not row.within:
+            sentence = DIFFERS_DE.format(name=row.name, found=found, most=most)
+            raise refuse("DEVIATION", f"output {row.name}", f"at most {row.limit:g}", row.deviation, sentence)
+        lines.append(
+            f"Abweichung     {row.name}: {found}, erlaubt {most} (gemessen am größten Wert des Frameworks)"
+        )
+    return lines
+
+
+def _number(value: float) -> str:
+    return f"{value:.2g}".replace(".", ",")
 
 
 def _captured(arguments: argparse.Namespace) -> Captured:
@@ -71,9 +109,9 @@ def _captured(arguments: argparse.Namespace) -> Captured:
         source: Path | None = Path(arguments.model).absolute()
         captured: Captured = front_end("onnx").capture(Path(arguments.model), example=arguments.example)
     else:
-        factory = _factory(arguments.model)
-        source = _source(factory)
-        captured = _made(factory(), arguments)
+        function = factory.load(arguments.model)
+        source = factory.source_of(function)
+        captured = _made(factory.call(arguments.model, function), arguments)
     if not arguments.example:
         captured = replace(captured, example=None)
     return replace(captured, lineage=origin.lineage_of(arguments, captured, source))
@@ -86,38 +124,12 @@ def _made(made: Any, arguments: argparse.Namespace) -> Captured:
     parts = 2 if arguments.framework == "pytorch" else 3
     if not isinstance(made, tuple) or len(made) != parts:
         words = "(Modul, Beispiele)" if parts == 2 else "(Funktion, Gewichte, Beispiele)"
-        sentence = f"Die Funktion muss {words} oder eine fertige Aufzeichnung zurückgeben."
+        sentence = f"Die Funktion {arguments.model} muss {words} oder eine fertige Aufzeichnung zurückgeben."
         raise refuse("FACTORY", "factory", words, type(made).__name__, sentence)
-    return chosen.capture(*made, open_batch=arguments.open_batch, example=arguments.example)  # type: ignore[no-any-return]  # front ends load lazily
-
-
-def _factory(text: str) -> Callable[[], Any]:
-    module, _, name = text.partition(":")
-    sys.path.insert(0, "")
     try:
-        found = getattr(importlib.import_module(module), name, None) if module and name else None
-    except ImportError as error:
-        raise _unknown(text, error) from error
-    if not callable(found):
-        raise _unknown(text, "no function")
-    return found  # type: ignore[no-any-return]  # callable, as just checked
-
-
-def _source(factory: Callable[[], Any]) -> Path | None:
-    """Return the file of the module a function is from."""
-    file = getattr(sys.modules.get(factory.__module__), "__file__", None)
-    return Path(file).absolute() if file else None
-
-
-def front_end(name: str) -> Any:
-    """Return the module of a front end; raises CaptureError if its extra is not installed."""
-    try:
-        return importlib.import_module(f"pilots.graph.frontends.{name}")
-    except ImportError as error:
-        sentence = f"Das Paket für {name} ist nicht eingerichtet; bitte mit dem Zusatz [{name}] einrichten."
-        raise refuse("EXTRA", "framework", f"the extra {name}", error, sentence) from error
-
-
-def _unknown(text: str, got: object) -> CaptureError:
-    sentence = f"Die Funktion {text} lässt sich nicht laden; bitte als MODUL:FUNKTION angeben."
-    return refuse("FACTORY", "factory", "module:function", got, sentence)
+        return chosen.capture(*made, open_batch=arguments.open_batch, example=arguments.example)  # type: ignore[no-any-return]  # front ends load lazily
+    except UnsupportedModel as error:
+        if arguments.open_batch:
+            chosen.capture(*made, example=False)  # it may be unsupported either way: then that is what counts
+            error.message_de += CLOSED_DE
+        raise

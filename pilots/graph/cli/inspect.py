@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from pilots.graph.capture import Captured, read
-from pilots.graph.cli.capture import front_end
+from pilots.graph.cli.capture import adapted
+from pilots.graph.cli.factory import front_end
 from pilots.graph.command_line import USAGE_ERROR
 from pilots.graph.frontends.errors import UnsupportedModel
 from pilots.graph.ir import Array, Tensor, graph_signature, model_digest
-from pilots.graph.porting import porting_report, weight_bytes
+from pilots.graph.porting import byte_text, porting_report, weight_bytes
 from qms.core import canonical
 
 HELP: Final = "Inhalt einer .wgraph- oder ONNX-Datei zeigen"
@@ -87,8 +88,8 @@ def text(found: dict[str, Any]) -> list[str]:
         _line("Herkunft", source),
         *(_line("Eingang", _value(item)) for item in found["inputs"]),
         *(_line("Ausgang", _value(item)) for item in found["outputs"]),
-        _line("Gewichte", f"{found['weights']} mit {found['weight_bytes']} Byte"),
-        _line("Operationen", str(sum(found["ops"].values()))),
+        _line("Gewichte", f"{found['weights']} mit {byte_text(found['weight_bytes'])}"),
+        _line("Operationen", f"{sum(found['ops'].values())} im Graphen"),
         *(f"  {op:<20} {count}" for op, count in found["ops"].items()),
         _line("Modell", found["model_digest"]),
         _line("Aufbau", found["graph_signature"]),
@@ -112,6 +113,7 @@ def coverage(report: dict[str, Any]) -> list[str]:
             for item in report["operations"]
             if item["reason"]
         ),
+        *adapted(report["adaptations"]),
     ]
 
 

@@ -15,6 +15,11 @@ from pilots.graph.ir import DType
 
 Axes = Sequence[int]
 _SCALE_TOLERANCE: Final = 1e-6
+ERF_SLOPE: Final = 0.3275911
+ERF_TERMS: Final = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+BATCH_STATISTICS_DE: Final = (
+    "BatchNorm gibt es nur mit gespeicherten Kennwerten, im Auswertungsmodus (eval, track_running_stats=True)"
+)
 
 
 def reduce(emit: Emitter, op: str, value: Value, axes: Axes, *, keep: bool) -> Value:
@@ -37,6 +42,7 @@ def along_last(emit: Emitter, op: str, value: Value, axis: int) -> Value:
     axis %= value.rank
     order = [item for item in range(value.rank) if item != axis] + [axis]
     back = [order.index(item) for item in range(value.rank)]
+    value = emit.unmasked(value) if op == "softmax" else value
     return emit.transpose(emit.op(op, emit.transpose(value, order)), back)
 
 
@@ -177,6 +183,80 @@ def attention(
         head_dim=width,
     )
     return emit.transpose(emit.reshape(found, (batch, rows, heads, width)), (0, 2, 1, 3))
+
+
+def attention_written_out(  # noqa: PLR0917 - the usual order
+    emit: Emitter, query: Value, keys: Value, values: Value, mask: Value | None, scale: float | None
+) -> Value:
+    """Attend by products and a softmax: with a mask, added or true where one attends, or with other rows for the keys."""
+    if len({query.rank, keys.rank, values.rank}) != 1:
+        raise Refused("Attention braucht Anfragen, Schlüssel und Werte mit gleich vielen Dimensionen")
+    if query.rank == 4:
+        keys, values = (_for_heads(emit, item, query.sizes()[1]) for item in (keys, values))
+    turned = [*range(keys.rank - 2), keys.rank - 1, keys.rank - 2]
+    usual = 1 / sqrt(query.sizes()[-1])
+    scores = matmul(emit, emit.scale(query, usual if scale is None else scale), emit.transpose(keys, turned))
+    if mask is not None and mask.dtype is DType.BOOL:
+        scores = emit.where(mask, scores, emit.scalar(-np.inf, scores))
+    elif mask is not None:
+        scores = emit.binary("add", scores, emit.cast(mask, scores.dtype))
+    return matmul(emit, along_last(emit, "softmax", scores, -1), values)
+
+
+def _for_heads(emit: Emitter, value: Value, heads: int) -> Value:
+    """Repeat grouped keys or values, once for every head of the queries."""
+    batch, groups, rows, width = value.sizes()
+    if groups == heads:
+        return value
+    many = heads // groups
+    wide = emit.reshape(value, (batch, groups, 1, rows, width))
+    wide = emit.broadcast_to(wide, (batch, groups, many, rows, width))
+    return emit.reshape(wide, (batch, heads, rows, width))
+
+
+def batch_norm(emit: Emitter, data: Value, factors: Sequence[Value | None], epsilon: float) -> Value:
+    """Scale and shift every channel, as a trained BatchNorm does; factors: scale and shift (or None), mean, variance."""
+    scale, shift, mean, variance = factors
+    if mean is None or variance is None:
+        raise Refused(BATCH_STATISTICS_DE)
+    spread = emit.unary("sqrt", emit.binary("add", variance, emit.scalar(epsilon, variance)))
+    factor = emit.binary("div", emit.scalar(1, spread) if scale is None else scale, spread)
+    offset = emit.binary("mul", mean, factor)
+    offset = emit.unary("neg", offset) if shift is None else emit.binary("sub", shift, offset)
+    shape = (*mean.shape, *[1] * (data.rank - 2))
+    factor, offset = (emit.cast(emit.reshape(item, shape), data.dtype) for item in (factor, offset))
+    return emit.binary("add", emit.binary("mul", data, factor), offset)
+
+
+def erf_tail(emit: Emitter, size: Value, squared: Value) -> Value:
+    """Return 1 - erf(size) for size >= 0, `squared` its square: Abramowitz and Stegun, formula 7.1.26, within 1.5e-7."""
+    one = emit.scalar(1, size)
+    slope = emit.unary("reciprocal", emit.binary("add", emit.scale(size, ERF_SLOPE), one))
+    total = emit.scale(slope, ERF_TERMS[-1])
+    for term in ERF_TERMS[-2::-1]:
+        total = emit.binary("mul", emit.binary("add", total, emit.scalar(term, size)), slope)
+    return emit.binary("mul", total, emit.unary("exp", emit.unary("neg", squared)))
+
+
+def erf(emit: Emitter, value: Value, *, complement: bool = False) -> Value:
+    """Return the error function, or 1 minus it."""
+    wide = emit.cast(value, DType.FLOAT32)
+    tail = erf_tail(emit, emit.unary("abs", wide), emit.unary("square", wide))
+    zero, one = emit.scalar(0, wide), emit.scalar(1, wide)
+    if complement:
+        upper, lower = tail, emit.binary("sub", emit.full(tail, 2), tail)
+    else:
+        upper, lower = emit.binary("sub", emit.full(tail, 1), tail), emit.binary("sub", tail, one)
+    return emit.cast(emit.where(emit.compare("less", wide, zero), lower, upper), value.dtype)
+
+
+def gelu(emit: Emitter, value: Value) -> Value:
+    """Return x (1 + erf(x / sqrt(2))) / 2, as max(x, 0) - |x| / 2 (1 - erf(|x| / sqrt(2))): small differences are kept."""
+    wide = emit.cast(value, DType.FLOAT32)
+    size = emit.unary("abs", wide)
+    tail = erf_tail(emit, emit.scale(size, sqrt(0.5)), emit.scale(emit.unary("square", wide), 0.5))
+    lost = emit.binary("mul", emit.scale(size, 0.5), tail)
+    return emit.cast(emit.binary("sub", emit.unary("relu", wide), lost), value.dtype)
 
 
 def one_hot(emit: Emitter, ids: Value, depth: int, dtype: DType) -> Value:

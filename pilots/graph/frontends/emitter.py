@@ -14,6 +14,7 @@ import numpy as np
 
 from pilots.graph.builder import GraphBuilder
 from pilots.graph.errors import GraphError
+from pilots.graph.frontends import masks
 from pilots.graph.frontends.errors import Refused
 from pilots.graph.frontends.values import (
     Value,
@@ -27,6 +28,7 @@ from pilots.graph.frontends.values import (
 from pilots.graph.ir import Array, Attr, DType, Shape
 
 MAX_GROWN: Final = 2**26  # numbers that may be made from fewer, over a whole model
+INFINITE_DE: Final = "feste Werte müssen endliche Zahlen sein; statt unendlich bitte -1e30 verwenden"
 COMMUTATIVE: Final = ("add", "mul", "maximum", "minimum", "equal")
 COMPARISONS: Final = ("greater", "less", "equal")
 EXACT: Final[dict[str, Callable[..., Any]]] = {  # of whole numbers, and comparisons of any
@@ -59,6 +61,7 @@ class Emitter:
     def __init__(self) -> None:
         self.builder = GraphBuilder()
         self.emitted: list[str] = []
+        self.made: list[str] = []
         self.literals: dict[str, float] = {}
         self.origins: dict[str, str] = {}
         self._spare = MAX_GROWN
@@ -74,6 +77,8 @@ class Emitter:
         """Return the name of a value in the graph, putting known numbers and conditions there first."""
         if value.name:
             return value.name
+        if value.rule == masks.RULE:
+            raise Refused(INFINITE_DE)
         if value.rule:
             ones = known_as(np.ones((1,), np.int32), DType.INT32)
             chosen = self.where(value, ones, known_as(np.zeros((1,), np.int32), DType.INT32))
@@ -88,9 +93,7 @@ class Emitter:
         try:
             name = self.builder.constant(self._free(value.label or "c0"), array, value.dtype)
         except GraphError as error:
-            raise Refused(
-                "feste Werte müssen endliche Zahlen sein; statt unendlich bitte -1e30 verwenden"
-            ) from error
+            raise Refused(INFINITE_DE) from error
         self._held[id(value.array)] = (value, name)
         self.origins[name] = value.label
         number = number_of(value)
@@ -108,6 +111,7 @@ class Emitter:
             reason = error.message_de.partition(" (node")[0].rstrip(".")
             raise Refused(f"{op}: {reason}") from error
         self.emitted.append(op)
+        self.made.append(name)
         tensor = self.builder.tensor(name)
         return Value(tensor.shape if seen is None else seen, tensor.dtype, name)
 
@@ -149,6 +153,10 @@ class Emitter:
         if folded is not None:
             return folded
         shape = broadcast_shape(left.shape, right.shape)
+        for this, other in ((left, right), (right, left)) if op == "add" else ():
+            away = masks.parts_of(this)
+            if away is not None:
+                return self._hidden(away[0], self.binary("add", other, away[1]), shape)
         short = self._by_number(op, left, right, shape)
         if short is not None:
             return short
@@ -165,14 +173,12 @@ class Emitter:
     def where(self, condition: Value, chosen: Value, other: Value) -> Value:
         """Choose by condition; a condition of conditions becomes several choices, exact for every number."""
         shape = broadcast_shape(condition.shape, broadcast_shape(chosen.shape, other.shape))
-        if condition.rule == "not":
-            return self.where(condition.parts[0], other, chosen)
-        if condition.rule == "or":
-            first, second = condition.parts
-            return self.where(first, chosen, self.where(second, chosen, other))
-        if condition.rule == "and":
-            first, second = condition.parts
-            return self.where(first, self.where(second, chosen, other), other)
+        if masks.chooses(condition, chosen, other):
+            return self._hidden(condition, other, shape)
+        if masks.chooses(condition, other, chosen):
+            return self._hidden(negated(condition), chosen, shape)
+        if condition.rule:
+            return self._where_rule(condition, chosen, other)
         if condition.array is not None and condition.array.size:
             if condition.array.all() or not condition.array.any():
                 return self.broadcast_to(chosen if condition.array.all() else other, shape)
@@ -181,6 +187,29 @@ class Emitter:
                 return known_as(np.where(condition.array, chosen.array, other.array), chosen.dtype, label)
         values = [self.broadcast_to(item, shape) for item in (condition, chosen, other)]
         return self.op("where", *values, seen=shape)
+
+    def unmasked(self, value: Value) -> Value:
+        """Return scores for a softmax, with the lowest number of their type in place of minus infinity."""
+        away = masks.parts_of(value)
+        if away is None:
+            return value
+        return self.where(away[0], self.scalar(masks.LOWEST[value.dtype], value), away[1])
+
+    def _hidden(self, condition: Value, scores: Value, shape: Shape) -> Value:
+        """Return scores of a shape with minus infinity where a condition holds, beside what they have of it."""
+        inner = masks.parts_of(scores)
+        condition = self.broadcast_to(condition, shape)
+        if inner is not None:
+            condition = masks.either(condition, self.broadcast_to(inner[0], shape))
+            scores = inner[1]
+        return masks.masked(condition, self.broadcast_to(scores, shape))
+
+    def _where_rule(self, condition: Value, chosen: Value, other: Value) -> Value:
+        first = condition.parts[0]
+        if condition.rule == "not":
+            return self.where(first, other, chosen)
+        inner = self.where(condition.parts[1], chosen, other)
+        return self.where(first, chosen, inner) if condition.rule == "or" else self.where(first, inner, other)
 
     def compare(self, kind: str, left: Value, right: Value) -> Value:
         """Return a condition: greater, less, equal, greater_equal, less_equal or not_equal."""

@@ -8,6 +8,7 @@ from pilots.graph.errors import GraphError
 from pilots.graph.trail import Trail, plain
 
 SHOWN: Final = 5  # operations listed in the sentence; the trail has all of them
+MAX_SHOWN: Final = 160  # characters of a text of the framework in a sentence
 
 
 class Refused(Exception):
@@ -37,6 +38,12 @@ class UnsupportedModel(FrontEndError):
             message_de=f"Das Modell enthält nicht unterstützte Operationen: {listed}.{more}",
         )
         self.trail = trail
+
+
+def shown(text: str) -> str:
+    """Return a text of a framework or of the user's code for a sentence: printable, short, in one line."""
+    line = "".join(item if item.isprintable() else " " for item in text)
+    return line if len(line) <= MAX_SHOWN else f"{line[:MAX_SHOWN]}..."
 
 
 def refuse(code: str, position: str, expected: str, got: object, sentence: str) -> FrontEndError:

@@ -36,7 +36,9 @@ def mean(maker: Maker, node: Node) -> str | None:
     if inner is None or maker.literals[node.inputs[1]] != maker.types[inner.inputs[0]].shape[-1]:
         return None
     found = maker.make("reduce_mean", *inner.inputs, name="" if between is not None else node.output)
-    return found if between is None else maker.make("reshape", found, attrs=between.attrs, name=node.output)
+    if between is None:
+        return found
+    return maker.make("reshape", found, attrs=between.attrs, name=node.output, heir_of=between.output)
 
 
 def softmax(maker: Maker, node: Node) -> str | None:

@@ -15,16 +15,25 @@ from jax import export
 from jax.extend import core
 
 from pilots.graph.capture import Captured
-from pilots.graph.frontends.errors import Refused
+from pilots.graph.frontends.errors import Refused, refuse, shown
 from pilots.graph.frontends.examples import with_example
 from pilots.graph.frontends.jax_ops import CONTROL_FLOW, HANDLERS, Context, shape_of
-from pilots.graph.frontends.optimisers import Optimiser, Sgd, first_step_inputs, moments, update
+from pilots.graph.frontends.optimisers import (
+    Optimiser,
+    Sgd,
+    first_step_inputs,
+    moments,
+    result_labels,
+    update,
+)
+from pilots.graph.frontends.outputs import path_label
 from pilots.graph.frontends.values import Value, dtype_of, known_as
-from pilots.graph.frontends.walk import Walk, place_of
+from pilots.graph.frontends.walk import NARROWED_DE, Walk, line_of, place_of
 from pilots.graph.ir import DType
 
 FRAMEWORK: Final = "jax"
 NAME: Final = "JAX"
+WANTED_DE: Final = "die Funktion muss (Funktion, Gewichte, Beispiele) zurückgeben, die Beispiele als Tupel von Feldern, etwa (f, w, (x,))"
 _INNER: Final = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 _FOREIGN: Final = ("pallas_call", "ffi_call", "custom_call", "pure_callback", "io_callback")
 
@@ -42,6 +51,9 @@ def capture(
     open_batch: leave the first dimension of all examples open; example: keep the examples with what JAX computes from
     them by calling the function. Raises UnsupportedModel or FrontEndError.
     """
+    if not isinstance(examples, tuple | list):
+        sentence = f"Die Beispiele sind kein Tupel, sondern {type(examples).__name__}; {WANTED_DE}."
+        raise refuse("EXAMPLE", "example", "a function and a tuple", type(examples).__name__, sentence)
     walk = Walk(FRAMEWORK, jax.__version__)
     leaves = _leaves(params)
     batch = export.symbolic_shape("batch")[0] if open_batch else None
@@ -49,10 +61,10 @@ def capture(
         jax.ShapeDtypeStruct((batch, *item.shape[1:]) if open_batch else item.shape, item.dtype)
         for item in map(jnp.asarray, examples)
     ]
-    closed = _traced(walk, function, (params, *shapes))
+    closed, structure = _traced(walk, function, (params, *shapes), (params, *examples))
     weights = [_weight(walk, item, label) for label, item in leaves.items()]
     inputs = [_input(walk, f"x{index}", item) for index, item in enumerate(shapes)]
-    found = walk.finish(_closed(walk, closed, [*weights, *inputs]))
+    found = walk.finish(_closed(walk, closed, [*weights, *inputs]), _labels(structure))
     if not example:
         return found
     held, given = jax.tree_util.tree_map(
@@ -76,7 +88,7 @@ def capture_training_step(
     """
     leaves = _leaves(params)
     walk = Walk(FRAMEWORK, jax.__version__)
-    closed = _traced(walk, jax.value_and_grad(loss), (params, *examples))
+    closed, _ = _traced(walk, jax.value_and_grad(loss), *[(params, *examples)] * 2)
     inputs = {label: _input(walk, label, item) for label, item in leaves.items()}
     walk.refuse_unsupported()
     state = moments(walk.emit, inputs, optimiser)
@@ -90,7 +102,7 @@ def capture_training_step(
         gradients,
         lambda: update(walk.emit, inputs, [item for item in gradients if item is not None], optimiser, state),
     )
-    found = walk.finish([results[0], *(changed or [])])
+    found = walk.finish([results[0], *(changed or [])], result_labels(list(inputs), optimiser))
     if not example:
         return found
     given = first_step_inputs([np.asarray(item) for item in leaves.values()], optimiser, arrays)
@@ -127,11 +139,33 @@ def _leaves(params: Any) -> dict[str, Any]:
     }
 
 
-def _traced(walk: Walk, function: Callable[..., Any], args: tuple[Any, ...]) -> core.ClosedJaxpr:
+def _labels(structure: Any) -> list[str]:
+    """Return the names of the outputs by the keys of the structure the function returns."""
+    paths, _ = jax.tree_util.tree_flatten_with_path(structure)
+    return [path_label(path) for path, _ in paths]
+
+
+def _traced(
+    walk: Walk, function: Callable[..., Any], args: tuple[Any, ...], numbers: tuple[Any, ...]
+) -> tuple[core.ClosedJaxpr, Any]:
+    """Return the equations and the structure of the result; what cannot be computed on `numbers` either is said so."""
     try:
-        return jax.make_jaxpr(function)(*args)
+        found: tuple[core.ClosedJaxpr, Any] = jax.make_jaxpr(function, return_shape=True)(*args)
     except Exception as error:  # jax raises many classes here
+        _computable(function, numbers)
         raise walk.untraceable("jax.make_jaxpr", error) from error
+    return found
+
+
+def _computable(function: Callable[..., Any], numbers: tuple[Any, ...]) -> None:
+    try:
+        function(*jax.tree_util.tree_map(jnp.asarray, numbers))
+    except Exception as error:  # the function is the user's
+        place = line_of(error)
+        where = f" ({place})" if place else ""
+        first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+        sentence = f"JAX kann die Funktion mit den Beispielen nicht rechnen{where}: {shown(first).rstrip('.')}; Form und Zahlentyp der Beispiele müssen zur Funktion passen."
+        raise refuse("EXAMPLE", "example", "what the function takes", first, sentence) from error
 
 
 def _closed(
@@ -203,6 +237,8 @@ def _place(eqn: Any) -> str:
 
 def _input(walk: Walk, name: str, item: Any) -> Any:
     """Add a graph input like an array of JAX; None if the graph has no such type."""
+    if np.dtype(item.dtype) == np.int64:
+        walk.adapt(name, NARROWED_DE)
     return walk.taken(
         "input",
         name,

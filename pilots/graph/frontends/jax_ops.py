@@ -211,6 +211,8 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "max": _binary("maximum"),
     "min": _binary("minimum"),
     "logistic": _unary("sigmoid"),
+    "erf": lambda on, value: compound.erf(on.emit, value),
+    "erfc": lambda on, value: compound.erf(on.emit, value, complement=True),
     "gt": _compare("greater"),
     "lt": _compare("less"),
     "eq": _compare("equal"),

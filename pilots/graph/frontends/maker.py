@@ -13,7 +13,10 @@ Rule: TypeAlias = "Callable[[Maker, Node], str | None]"
 
 
 class Maker:
-    """Adds operations; equal ones on equal inputs once. `literals` are constants that belong to the formula."""
+    """Adds operations; equal ones on equal inputs once. `literals` are constants that belong to the formula.
+
+    traces: operation of the graph as it was -> operations made for it, those that nothing needs in the end included.
+    """
 
     def __init__(self, graph: Graph, weights: Mapping[str, Array], rules: tuple[Rule, ...]) -> None:
         self.types: dict[str, Tensor] = dict(graph.inputs)
@@ -28,6 +31,9 @@ class Maker:
             name: canonical.digest({"input": index}) for index, (name, _) in enumerate(graph.inputs)
         }
         self._alias: dict[str, str] = {}
+        self.traces: dict[str, list[str]] = {}
+        self._owners: dict[str, list[str]] = {}
+        self._current = ""
 
     def add_constants(self, graph: Graph, literals: Mapping[str, float], origins: Mapping[str, str]) -> None:
         """Take the constants, equal ones of one origin once; what is done never depends on the numbers of a weight."""
@@ -46,12 +52,13 @@ class Maker:
     def replay(self, graph: Graph) -> tuple[str, ...]:
         """Make every operation of a graph again; returns the names of its outputs."""
         for node in graph.nodes:
+            self._current = node.output
             inputs = tuple(self._alias.get(name, name) for name in node.inputs)
             self._alias[node.output] = self.make(node.op, *inputs, attrs=node.attrs, name=node.output)
         return tuple(self._alias.get(name, name) for name in graph.outputs)
 
-    def make(self, op: str, *inputs: str, attrs: Attrs = (), name: str = "") -> str:
-        """Return the name of that operation's result, in its simple form."""
+    def make(self, op: str, *inputs: str, attrs: Attrs = (), name: str = "", heir_of: str = "") -> str:
+        """Return the name of that operation's result, in its simple form; heir_of: the operation that it moved from."""
         tensor = spec.infer(op, tuple(self.types[item] for item in inputs), op, attrs)
         node = Node(op, inputs, name, tensor, attrs)
         for rule in self._rules:
@@ -61,7 +68,14 @@ class Maker:
         key = (op, inputs, attrs)
         if key not in self._made:
             self._made[key] = self._add(node)
+        for owner in list(self._owners.get(heir_of, [self._current])):
+            self._trace(owner, self._made[key])
         return self._made[key]
+
+    def _trace(self, owner: str, name: str) -> None:
+        """Note that an operation of the graph as it was made this one, or would have."""
+        self.traces.setdefault(owner, []).append(name)
+        self._owners.setdefault(name, []).append(owner)
 
     def key(self, name: str) -> str:
         """Return a digest of how a value is made; weights count by shape alone."""

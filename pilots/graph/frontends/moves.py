@@ -96,8 +96,8 @@ def sink_reshape(maker: Maker, node: Node) -> str | None:
     if by_row and (before[-1:] != after[-1:] or len(before) < 2):
         return None
     result = maker.make(node.op, *others, attrs=node.attrs)
-    sizes = tuple(size or 1 for size in node.tensor.shape)
-    return maker.make("reshape", result, attrs=(("shape", sizes),), name=node.output)
+    attrs = (("shape", tuple(size or 1 for size in node.tensor.shape)),)
+    return maker.make("reshape", result, attrs=attrs, name=node.output, heir_of=inner.output)
 
 
 def _seen_before(

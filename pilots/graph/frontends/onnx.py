@@ -20,7 +20,7 @@ from pilots.graph.frontends.examples import WITHOUT_DE, seeded_inputs, with_exam
 from pilots.graph.frontends.onnx_context import Context, fixed
 from pilots.graph.frontends.onnx_ops import HANDLERS
 from pilots.graph.frontends.values import Value, known_as
-from pilots.graph.frontends.walk import Walk
+from pilots.graph.frontends.walk import NARROWED_DE, Walk
 from pilots.graph.ir import Array, DType
 from pilots.graph.trail import plain
 
@@ -86,8 +86,10 @@ def _translated(model: onnx.ModelProto) -> Captured:
             sentence = f"Der Ausgang {plain(item.name)} ist nicht definiert."
             raise refuse("UNDEFINED", "graph", "a defined output", item.name, sentence)
         outputs.append(seen[item.name])
+        if item.type.tensor_type.elem_type == onnx.TensorProto.INT64:
+            walk.adapt(item.name, NARROWED_DE)
     try:
-        return walk.finish(outputs)
+        return walk.finish(outputs, [item.name for item in model.graph.output])
     except (ValueError, OverflowError, MemoryError) as error:
         if isinstance(error, GraphError):
             raise
@@ -110,6 +112,8 @@ def _given(walk: Walk, graph: onnx.GraphProto) -> dict[str, Value | None]:
 def _input(walk: Walk, info: onnx.ValueInfoProto) -> Any:
     """Add a graph input; None if the graph has no such type. Raises FrontEndError for a shape that is not legal."""
     shape = limits.input_shape(info)
+    if info.type.tensor_type.elem_type == onnx.TensorProto.INT64:
+        walk.adapt(info.name, NARROWED_DE)
 
     def action() -> Value:
         return walk.emit.input(info.name, shape, DType(limits.type_name(info.type.tensor_type.elem_type)))

@@ -47,9 +47,17 @@ def _logic(rule: str) -> Handler:
 
 
 def _gelu(on: Context, value: Value) -> Value:
-    if on.attrs.get("approximate", "none") != "tanh":
-        raise Refused('Gelu gibt es in der tanh-Form; bitte approximate="tanh" verwenden')
+    if on.attrs.get("approximate", "none") == "none":
+        return compound.gelu(on.emit, value)
+    on.only(approximate="tanh")
     return on.emit.unary("gelu", value)
+
+
+def _batch_norm(on: Context, data: Value, *factors: Value) -> Value:  # scale, shift, mean, variance
+    on.only(training_mode=0)
+    if on.outputs > 1:
+        raise Refused(compound.BATCH_STATISTICS_DE)
+    return compound.batch_norm(on.emit, data, factors, float(on.attrs.get("epsilon", 1e-5)))
 
 
 def _clip(on: Context, value: Value, low: Value | None = None, high: Value | None = None) -> Value:
@@ -169,6 +177,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "Or": _logic("or"),
     "Where": lambda on, condition, chosen, other: on.emit.where(condition, chosen, other),
     "Gelu": _gelu,
+    "Erf": lambda on, value: compound.erf(on.emit, value),
     "Clip": _clip,
     "Pow": _pow,
     "MatMul": lambda on, left, right: compound.matmul(on.emit, left, right),
@@ -198,6 +207,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "LogSoftmax": _rows("log_softmax"),
     "LayerNormalization": _norm("layer_norm"),
     "RMSNormalization": _norm("rms_norm"),
+    "BatchNormalization": _batch_norm,
     "Conv": _conv,
     "MaxPool": _pool("max_pool2d"),
     "AveragePool": _pool("avg_pool2d"),

@@ -59,6 +59,12 @@ def first_step_inputs(params: Sequence[Array], optimiser: Optimiser, data: Seque
     return [*params, *zeros, *zeros, np.array([1], np.int32), *data]
 
 
+def result_labels(names: Sequence[str], optimiser: Optimiser) -> list[str]:
+    """Return the names of the results of a step: the loss, new parameters, and for AdamW both new moments."""
+    kinds = ("new",) if isinstance(optimiser, Sgd) else ("new", "new.m", "new.v")
+    return ["loss", *(f"{kind}.{name}" for kind in kinds for name in names)]
+
+
 def update(
     emit: Emitter,
     params: Mapping[str, Value],

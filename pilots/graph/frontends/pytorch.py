@@ -10,21 +10,34 @@ import torch
 from torch.export.graph_signature import OutputKind
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.utils import _pytree as pytree
 
 from pilots.graph.capture import Captured
+from pilots.graph.frontends import pytorch_given as given
 from pilots.graph.frontends import pytorch_steps as steps
 from pilots.graph.frontends.errors import Refused, refuse
 from pilots.graph.frontends.examples import with_example
-from pilots.graph.frontends.optimisers import Optimiser, first_step_inputs, moments, update
+from pilots.graph.frontends.optimisers import (
+    Optimiser,
+    first_step_inputs,
+    moments,
+    result_labels,
+    update,
+)
+from pilots.graph.frontends.outputs import path_label
 from pilots.graph.frontends.pytorch_context import Context, Result
 from pilots.graph.frontends.pytorch_ops import HANDLERS
 from pilots.graph.frontends.values import Value, dtype_of, known, known_as
-from pilots.graph.frontends.walk import FRAME, Walk, place_of
+from pilots.graph.frontends.walk import FRAME, NARROWED_DE, Walk, place_of
 from pilots.graph.ir import DType, Shape
 
 FRAMEWORK: Final = "pytorch"
 NAME: Final = "PyTorch"
 KEPT: Final = ("scaled_dot_product_attention", "nll_loss", "_fused_rms_norm")  # not taken apart by torch
+EVALUATED_DE: Final = (
+    "Das Modul stand im Trainingsmodus; aufgezeichnet ist der Auswertungsmodus (eval), also ohne Dropout und mit den "
+    "gespeicherten Kennwerten von BatchNorm."
+)
 CHECKS: Final = (
     "aten._assert_tensor_metadata",
     "aten._assert_scalar",
@@ -43,26 +56,42 @@ def capture(
     open_batch: leave the first dimension of all inputs open; the examples then need at least two samples.
     example: keep the examples with what the module itself computes from them.
     """
+    given.check(module, examples)
     walk = Walk(FRAMEWORK, torch.__version__)
+    if any(item.training for item in module.modules()):
+        walk.adapt(type(module).__name__, EVALUATED_DE)
     shapes = None
     if open_batch:
         batch = torch.export.Dim("batch")
-        shapes = tuple({0: batch} for _ in examples)
+        shapes = torch.export.ShapesCollection()
+        for item in examples:
+            shapes[item] = {0: batch}
     try:
-        program = torch.export.export(module.eval(), tuple(examples), dynamic_shapes=shapes)
-        program = program.run_decompositions(_kept_whole(torch.export.default_decompositions()))
+        with steps.undisturbed():
+            program = torch.export.export(module.eval(), tuple(examples), dynamic_shapes=shapes)
+            program = program.run_decompositions(_kept_whole(torch.export.default_decompositions()))
     except Exception as error:  # torch raises dozens of classes here
+        _computable(module, examples)
         raise walk.untraceable("torch.export", error) from error
     kinds = {item.kind for item in program.graph_signature.output_specs}
     if kinds != {OutputKind.USER_OUTPUT}:
         sentence = "Das Modell verändert eigene Werte beim Rechnen; bitte eine reine Funktion angeben."
         raise refuse("MUTATION", "module", "a pure function", kinds, sentence)
-    found = walk.finish(_walked(walk, program.graph, _placeholders(walk, program)))
+    outputs = _walked(walk, program.graph, _placeholders(walk, program))
+    found = walk.finish(outputs, _labels(program))
     return (
         with_example(found, NAME, steps.arrays(examples), lambda: steps.forward(module, examples))
         if example
         else found
     )
+
+
+def _computable(module: torch.nn.Module, examples: Sequence[torch.Tensor]) -> None:
+    """Raise FrontEndError if the module cannot be computed on the examples even without being traced."""
+    try:
+        steps.forward(module, examples)
+    except Exception as error:  # the module is the user's
+        raise given.not_computed(error, examples) from error
 
 
 def capture_training_step(
@@ -95,11 +124,11 @@ def capture_training_step(
         gradients,
         lambda: update(walk.emit, inputs, [item for item in gradients if item is not None], optimiser, state),
     )
-    found = walk.finish([results[0], *(changed or [])])
+    found = walk.finish([results[0], *(changed or [])], result_labels(list(inputs), optimiser))
     if not example:
         return found
-    given = first_step_inputs(steps.arrays(params.values()), optimiser, steps.arrays(examples))
-    return with_example(found, NAME, given, lambda: steps.first(step, params.values(), examples, optimiser))
+    start = first_step_inputs(steps.arrays(params.values()), optimiser, steps.arrays(examples))
+    return with_example(found, NAME, start, lambda: steps.first(step, params.values(), examples, optimiser))
 
 
 def _placeholders(walk: Walk, program: torch.export.ExportedProgram) -> dict[str, Value | None]:
@@ -119,6 +148,14 @@ def _placeholders(walk: Walk, program: torch.export.ExportedProgram) -> dict[str
     return seen
 
 
+def _labels(program: torch.export.ExportedProgram) -> list[str]:
+    """Return the names of the outputs that are tensors, by the keys of the structure the module returns."""
+    (output,) = (node for node in program.graph.nodes if node.op == "output")
+    leaves = pytree.tree_unflatten(list(output.args[0]), program.call_spec.out_spec)
+    paths, _ = pytree.tree_flatten_with_path(leaves)
+    return [path_label(path) for path, leaf in paths if isinstance(leaf, torch.fx.Node)]
+
+
 def _kept_whole(table: dict[Any, Any]) -> dict[Any, Any]:
     return {op: rule for op, rule in table.items() if not any(name in str(op) for name in KEPT[:2])}
 
@@ -128,7 +165,8 @@ def _traced(
 ) -> torch.fx.GraphModule:
     table = _kept_whole(dict(torch.export.default_decompositions()))
     try:
-        found = make_fx(function, decomposition_table=table, record_stack_traces=True)(*examples)
+        with steps.undisturbed():
+            found = make_fx(function, decomposition_table=table, record_stack_traces=True)(*examples)
     except Exception as error:  # as above
         raise walk.untraceable("torch.fx.make_fx", error) from error
     found.graph.eliminate_dead_code()
@@ -148,21 +186,24 @@ def _walked(walk: Walk, graph: torch.fx.Graph, seen: dict[str, Any]) -> list[Val
     """Translate every operation; returns the outputs."""
     for node in graph.nodes:
         if node.op == "call_function" and not str(node.target).startswith(CHECKS):
-            seen[node.name] = None if _is_size(node) else _call(walk, node, seen)
+            seen[node.name] = _size(node) if _is_size(node) else _call(walk, node, seen)
     (output,) = (node for node in graph.nodes if node.op == "output")
     outputs: list[Value | None] = []
     torch.fx.node.map_arg(output.args, lambda item: outputs.append(seen[item.name]))
+    for index, item in enumerate(output.all_input_nodes):
+        if _is_wide(item):
+            walk.adapt(f"output_{index}", NARROWED_DE)
     return outputs
 
 
 def _call(walk: Walk, node: torch.fx.Node, seen: Mapping[str, Any]) -> Any:
     name, custom = _op_name(node)
     handler = None if custom else HANDLERS.get(name, HANDLERS.get(name.split(".")[0]))
-    given = [seen[item.name] for item in node.all_input_nodes]
+    before = [seen[item.name] for item in node.all_input_nodes]
     args, kwargs = (
         torch.fx.node.map_arg(item, lambda item: seen[item.name]) for item in (node.args, node.kwargs)
     )
-    if name == "getitem" and any(item is None for item in given):
+    if name == "getitem" and any(item is None for item in before):
         return None
 
     dynamic = bool(free_unbacked_symbols(node.meta.get("val")))
@@ -177,13 +218,25 @@ def _call(walk: Walk, node: torch.fx.Node, seen: Mapping[str, Any]) -> Any:
     if name == "getitem":
         return walk.taken(name, _place(node), action)
     full = name if custom else f"aten.{name}"
-    return walk.step(full, _place(node), given, action if handler or dynamic else None, custom=custom)
+    if _is_wide(node) and not any(_is_wide(item) for item in node.all_input_nodes):
+        walk.adapt(f"{full} ({_place(node)})", NARROWED_DE)
+    return walk.step(full, _place(node), before, action if handler or dynamic else None, custom=custom)
 
 
 def _is_size(node: torch.fx.Node) -> bool:
-    """Say whether a node only reckons with a size that depends on data; the operation it is of is refused itself."""
+    """Say whether a node only reckons with sizes."""
+    return isinstance(node.meta.get("val"), torch.SymInt | torch.SymBool | torch.SymFloat)
+
+
+def _size(node: torch.fx.Node) -> Any:
+    """Return a size that follows from the open batch; None if it depends on data: the operation it is of is refused itself."""
+    found = node.meta["val"]
+    return None if free_unbacked_symbols(found) else found
+
+
+def _is_wide(node: torch.fx.Node) -> bool:
     found = node.meta.get("val")
-    return isinstance(found, torch.SymInt | torch.SymBool) and bool(free_unbacked_symbols(found))
+    return isinstance(found, torch.Tensor) and found.dtype is torch.int64
 
 
 def _options(kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -220,6 +273,8 @@ def _dtype(dtype: torch.dtype) -> DType:
 
 def _input(walk: Walk, name: str, tensor: torch.Tensor) -> Any:
     """Add a graph input like a tensor of torch; None if the graph has no such type."""
+    if tensor.dtype is torch.int64:
+        walk.adapt(name, NARROWED_DE)
     return walk.taken(
         "input", name, lambda: walk.emit.input(name, _sizes(tensor.shape), _dtype(tensor.dtype))
     )
@@ -235,6 +290,8 @@ def _weight(walk: Walk, tensor: torch.Tensor, label: str) -> Any:
             return known(plain.numpy())
         return known_as((plain.float() if dtype is DType.BFLOAT16 else plain).numpy(), dtype, label)
 
+    if tensor.dtype is torch.int64 and tensor.ndim:
+        walk.adapt(label, NARROWED_DE)
     return walk.taken("weight", label, action)
 
 

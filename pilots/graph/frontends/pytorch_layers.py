@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,21 +16,16 @@ from pilots.graph.ir import DType
 
 def layer_norm(  # noqa: PLR0917 - the framework's own order
     on: Context, value: Value, shape: Sequence[int], scale: Value | None, shift: Value | None, epsilon: float
-) -> list[Callable[[], Value]]:
+) -> list[Value]:
+    """Return the result, the mean and one over the spread; what nothing needs is left out of the graph later."""
     if len(shape) != 1:
         raise Refused("Normierungen gibt es nur über die letzte Dimension")
-
-    def mean() -> Value:
-        return compound.reduce(on.emit, "reduce_mean", value, [-1], keep=True)
-
-    def spread() -> Value:
-        square = on.emit.unary("square", on.emit.binary("sub", value, mean()))
-        variance = compound.reduce(on.emit, "reduce_mean", square, [-1], keep=True)
-        return on.emit.unary(
-            "rsqrt", on.emit.binary("add", variance, known_as(np.asarray(epsilon), value.dtype))
-        )
-
-    return [lambda: compound.norm(on.emit, "layer_norm", value, (scale, shift), epsilon), mean, spread]
+    found = compound.norm(on.emit, "layer_norm", value, (scale, shift), epsilon)
+    mean = compound.reduce(on.emit, "reduce_mean", value, [-1], keep=True)
+    square = on.emit.unary("square", on.emit.binary("sub", value, mean))
+    variance = compound.reduce(on.emit, "reduce_mean", square, [-1], keep=True)
+    total = on.emit.binary("add", variance, known_as(np.asarray(epsilon), value.dtype))
+    return [found, mean, on.emit.unary("rsqrt", total)]
 
 
 def dot(on: Context, left: Value, right: Value) -> Value:
@@ -125,9 +120,34 @@ def attention(  # noqa: PLR0917 - the framework's own order
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Value:
-    if mask is not None or dropout:
-        raise Refused("Attention gibt es ohne eigene Maske (is_causal ist möglich) und ohne Dropout")
+    if dropout or (mask is not None and is_causal):
+        raise Refused(
+            "Attention gibt es ohne Dropout, und mit eigener Maske oder is_causal, nicht mit beidem"
+        )
+    if mask is not None or (not is_causal and (query.rank != 4 or query.shape[2] != keys.shape[2])):
+        return compound.attention_written_out(on.emit, query, keys, values, mask, scale)
     return compound.attention(on.emit, query, keys, values, causal=is_causal, scale=scale)
+
+
+def batch_norm(  # noqa: PLR0917 - the framework's own order
+    on: Context,
+    data: Value,
+    scale: Value | None,
+    shift: Value | None,
+    mean: Value,
+    variance: Value,
+    _momentum: float,
+    epsilon: float,
+) -> list[Value]:
+    return [compound.batch_norm(on.emit, data, (scale, shift, mean, variance), epsilon)]
+
+
+def batch_norm_of_batch(_on: Context, *_args: Any) -> Value:
+    raise Refused(compound.BATCH_STATISTICS_DE)
+
+
+def gelu(on: Context, value: Value, *, approximate: str = "none") -> Value:
+    return compound.gelu(on.emit, value) if approximate == "none" else on.emit.unary("gelu", value)
 
 
 def softmax_backward(on: Context, gradient: Value, output: Value, dim: int, _dtype: Any) -> Value:
@@ -138,13 +158,13 @@ def softmax_backward(on: Context, gradient: Value, output: Value, dim: int, _dty
 
 def nll(
     on: Context, scores: Value, target: Value, weight: Value | None, reduction: int, _ignored: int
-) -> list[Any]:
+) -> list[Value]:
     rows, classes = _loss_shape(scores, weight, reduction)
     picked = on.emit.binary("mul", scores, compound.one_hot(on.emit, target, classes, scores.dtype))
     total = on.emit.unary("neg", compound.reduce(on.emit, "reduce_sum", picked, [0, 1], keep=False))
     return [
         on.emit.scale(total, 1 / rows) if reduction == 1 else total,
-        lambda: known_as(np.asarray(rows), scores.dtype),
+        known_as(np.asarray(rows), scores.dtype),
     ]
 
 

@@ -63,12 +63,6 @@ def _where(on: Context, condition: Value, chosen: Any, other: Any) -> Value:
     return on.emit.where(condition, on.value(chosen, on.out.dtype), on.value(other, on.out.dtype))
 
 
-def _gelu(on: Context, value: Value, *, approximate: str = "none") -> Value:
-    if approximate != "tanh":
-        raise Refused('gelu gibt es in der tanh-Form; bitte approximate="tanh" verwenden')
-    return on.emit.unary("gelu", value)
-
-
 def _clamp(on: Context, value: Value, low: Any = None, high: Any = None) -> Value:
     for op, limit in (("maximum", low), ("minimum", high)):
         if limit is not None:
@@ -188,8 +182,7 @@ def _rows(op: str) -> Handler:
 def _item(on: Context, values: Sequence[Any], index: int) -> Any:
     if index >= len(values):
         raise Refused("dieses Nebenergebnis gibt es im Graphen nicht")
-    found = values[index]
-    return found() if callable(found) else found
+    return values[index]
 
 
 _SAME: Final = "clone alias detach contiguous lift_fresh_copy lift_fresh"
@@ -231,7 +224,9 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "logical_or": _logic("or"),
     "bitwise_or": _logic("or"),
     "where": _where,
-    "gelu": _gelu,
+    "gelu": layers.gelu,
+    "erf": lambda on, value: compound.erf(on.emit, value),
+    "erfc": lambda on, value: compound.erf(on.emit, value, complement=True),
     "clamp": _clamp,
     "pow": _pow,
     "full": _full,
@@ -264,6 +259,12 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "_softmax": _rows("softmax"),
     "_log_softmax": _rows("log_softmax"),
     "native_layer_norm": layers.layer_norm,
+    "_native_batch_norm_legit_no_training": layers.batch_norm,
+    "_native_batch_norm_legit": layers.batch_norm_of_batch,
+    "_native_batch_norm_legit_functional": layers.batch_norm_of_batch,
+    "native_batch_norm": layers.batch_norm_of_batch,
+    "_batch_norm_with_update": layers.batch_norm_of_batch,
+    "_batch_norm_with_update_functional": layers.batch_norm_of_batch,
     "mm": layers.dot,
     "bmm": layers.dot,
     "matmul": layers.dot,

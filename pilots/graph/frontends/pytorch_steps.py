@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import logging
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
 from typing import TypeAlias
 
 import torch
@@ -12,6 +16,23 @@ from pilots.graph.frontends.optimisers import Optimiser, Sgd
 from pilots.graph.ir import Array
 
 Step: TypeAlias = Callable[..., list[torch.Tensor]]
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Compute as the code of the module says, without fused shortcuts, and without what torch says besides errors."""
+    fast = torch.backends.mha.get_fastpath_enabled()
+    logger = logging.getLogger("torch")
+    level = logger.level
+    torch.backends.mha.set_fastpath_enabled(False)  # the shortcut of nn.TransformerEncoder rounds otherwise
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fast)
+        logger.setLevel(level)
 
 
 def of_loss(module: torch.nn.Module, loss: Callable[..., torch.Tensor], names: Sequence[str]) -> Step:
@@ -42,7 +63,7 @@ def of_loss(module: torch.nn.Module, loss: Callable[..., torch.Tensor], names: S
 
 def forward(module: torch.nn.Module, examples: Sequence[torch.Tensor]) -> list[Array]:
     """Return the outputs of a module in evaluation mode."""
-    with torch.no_grad():
+    with torch.no_grad(), undisturbed():
         result = module.eval()(*(item.clone() for item in examples))
     return arrays(item for item in tree_leaves(result) if isinstance(item, torch.Tensor))
 

@@ -6,6 +6,7 @@ What a rule looks at never depends on the numbers of a weight: trained and fresh
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 from pilots.graph.frontends.formulas import FORMULAS
 from pilots.graph.frontends.maker import Maker
@@ -13,14 +14,17 @@ from pilots.graph.frontends.moves import MOVES
 from pilots.graph.ir import Array, Constant, Graph, Node, array_sha256
 from pilots.graph.spec import verify
 
+Fates: TypeAlias = dict[str, tuple[str, ...]]
+ONLY_MOVED: Final = ("reshape", "transpose", "broadcast_to", "slice", "pad", "concat", "cast")
+
 
 def simplify(
     graph: Graph, weights: Mapping[str, Array], literals: Mapping[str, float], origins: Mapping[str, str]
-) -> tuple[Graph, dict[str, Array]]:
-    """Return the graph in its simple form and the weights it still needs. `literals`: constants of the formula; `origins`: the
-    name a weight had, "" for numbers that were no weight.
+) -> tuple[Graph, dict[str, Array], Fates]:
+    """Return the graph in its simple form, the weights it still needs, and what became of each operation.
 
-    Raises GraphError.
+    literals: constants of the formula; origins: the name a weight had, "" for numbers that were no weight. Fates: value of
+    the graph as it was -> values of the simple one it is made by or part of. Raises GraphError.
     """
     maker = Maker(graph, weights, (*MOVES, *FORMULAS))
     maker.add_constants(graph, literals, origins)
@@ -33,7 +37,25 @@ def simplify(
     kept = tuple(item for name, item in constants.items() if name in used)
     result = Graph(graph.inputs, kept, nodes, outputs, graph.recipe)
     verify(result)
-    return result, {item.name: maker.weights[item.name] for item in kept}
+    return result, {item.name: maker.weights[item.name] for item in kept}, _fates(graph, maker, nodes)
+
+
+def _fates(graph: Graph, maker: Maker, kept: tuple[Node, ...]) -> Fates:
+    """Follow every operation; one that a formula with a name took in is part of the next operation that is still there."""
+    ops = {node.output: node.op for node in kept}
+    users: dict[str, list[str]] = {}
+    for node in graph.nodes:
+        for name in node.inputs:
+            users.setdefault(name, []).append(node.output)
+    fates: Fates = {}
+    reached: Fates = {}
+    for node in reversed(graph.nodes):  # users before what they use
+        own = tuple(name for name in dict.fromkeys(maker.traces.get(node.output, ())) if name in ops)
+        computing = tuple(name for name in own if ops[name] not in ONLY_MOVED)
+        later = dict.fromkeys(name for user in users.get(node.output, ()) for name in reached[user])
+        reached[node.output] = computing or tuple(later)
+        fates[node.output] = own if own or node.op in ONLY_MOVED else reached[node.output]
+    return fates
 
 
 def _needed(maker: Maker, outputs: tuple[str, ...]) -> tuple[Node, ...]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from pilots.graph.capture import Captured
 from pilots.graph.frontends.emitter import Emitter
 from pilots.graph.frontends.errors import Refused, UnsupportedModel, refuse
-from pilots.graph.frontends.simplify import simplify
+from pilots.graph.frontends.outputs import named
+from pilots.graph.frontends.simplify import Fates, simplify
 from pilots.graph.frontends.values import Value
-from pilots.graph.trail import Origin, Trail, plain
+from pilots.graph.ir import Graph
+from pilots.graph.trail import Adaptation, Origin, Trail, plain
 
 LIBRARY: Final = (
     "site-packages",
@@ -21,10 +24,12 @@ LIBRARY: Final = (
     "<frozen",
     "<eval",
     "<string>",
-    str(Path(__file__).parent),
+    str(Path(__file__).parents[1]),
 )
 FRAME: Final = re.compile(r'File "([^"]+)", line (\d+), in')
 UNKNOWN_DE: Final = "dafür gibt es keine Entsprechung im Graphen"
+NARROWED_DE: Final = "int64 wird als int32 geführt; Werte außerhalb von int32 werden abgelehnt."
+MAX_BECAME: Final = 64  # operations listed per row
 
 
 class Walk:
@@ -34,6 +39,12 @@ class Walk:
         self.emit = Emitter()
         self._framework, self._version = framework, version
         self._rows: list[Origin] = []
+        self._makers: dict[str, int] = {}  # value of the graph -> row it is from
+        self._adapted: dict[Adaptation, None] = {}
+
+    def adapt(self, what: str, reason_de: str) -> None:
+        """Note what the graph holds in another form than the model; each once."""
+        self._adapted[Adaptation(plain(what), reason_de)] = None
 
     def step(
         self,
@@ -57,7 +68,8 @@ class Walk:
                 result = action()
             except Refused as error:
                 reason = error.reason_de
-        became = tuple(self.emit.emitted[before:])[:64]
+        became = tuple(self.emit.emitted[before:])[:MAX_BECAME]
+        self._makers |= dict.fromkeys(self.emit.made[before:], len(self._rows))
         self._rows.append(Origin(plain(op), plain(place), became, reason, custom))
         return result
 
@@ -74,19 +86,22 @@ class Walk:
         text = str(error)
         first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
         reason = f"kein fester Graph, denn Kontrollfluss und Formen dürfen nicht von Daten abhängen ({plain(first)[:160]})"
-        self._rows.append(Origin(plain(op), plain(_line(error)), (), reason))
-        return UnsupportedModel(Trail(self._framework, self._version, tuple(self._rows)))
+        self._rows.append(Origin(plain(op), plain(line_of(error)), (), reason))
+        return UnsupportedModel(self._trail())
 
     def refuse_unsupported(self) -> Trail:
         """Return the trail so far; raises UnsupportedModel naming every operation that was refused."""
-        trail = Trail(self._framework, self._version, tuple(self._rows))
+        trail = self._trail()
         if trail.unsupported:
             raise UnsupportedModel(trail)
         return trail
 
-    def finish(self, outputs: Iterable[Value | None]) -> Captured:
-        """Return the verified capture; raises UnsupportedModel naming every operation that was refused."""
-        trail = self.refuse_unsupported()
+    def finish(self, outputs: Iterable[Value | None], labels: Sequence[str] = ()) -> Captured:
+        """Return the verified capture; raises UnsupportedModel naming every operation that was refused.
+
+        labels: names the framework has for the outputs, "" where it has none.
+        """
+        self.refuse_unsupported()
         try:
             names = [self.emit.reference(value) for value in outputs if value is not None]
         except Refused as error:
@@ -94,8 +109,24 @@ class Walk:
                 "OUTPUT", "output", "a value of the graph", error, f"Ein Ausgang: {error.reason_de}."
             ) from error
         graph, weights = self.emit.builder.build(*names)
-        graph, weights = simplify(graph, weights, self.emit.literals, self.emit.origins)
-        return Captured(graph, weights, trail)
+        graph, weights, fates = simplify(graph, weights, self.emit.literals, self.emit.origins)
+        self._follow(graph, fates)
+        return Captured(named(graph, labels), weights, self._trail())
+
+    def _trail(self) -> Trail:
+        return Trail(self._framework, self._version, tuple(self._rows), tuple(self._adapted))
+
+    def _follow(self, graph: Graph, fates: Fates) -> None:
+        """Say in every row which operations of the finished graph it is part of."""
+        ops = {node.output: node.op for node in graph.nodes}
+        place = {name: index for index, name in enumerate(ops)}
+        parts: list[dict[str, None]] = [{} for _ in self._rows]
+        for name, fate in fates.items():
+            if parts:  # a condition that became a value only as an output belongs to the last row
+                parts[self._makers.get(name, -1)] |= dict.fromkeys(fate)
+        for index, (row, part) in enumerate(zip(self._rows, parts, strict=True)):
+            became = [ops[name] for name in sorted(part, key=place.__getitem__)]
+            self._rows[index] = replace(row, became=tuple(became[:MAX_BECAME]))
 
 
 def place_of(frames: Iterable[tuple[str, int | str]], *, own_only: bool = False) -> str:
@@ -106,7 +137,7 @@ def place_of(frames: Iterable[tuple[str, int | str]], *, own_only: bool = False)
     return f"{path.replace(chr(92), '/').rsplit('/', 1)[-1]}:{line}" if path else ""
 
 
-def _line(error: Exception) -> str:
+def line_of(error: BaseException) -> str:
     """Return the line of the user's code an error came from: by its traceback, those before it, or its text."""
     chain: BaseException | None = error
     while chain is not None:

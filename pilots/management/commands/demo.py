@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from django.core.management.base import BaseCommand, CommandError
 from pilots import demo, demo_output
 from qms.approvals.models import Approval
 from qms.core import jobs
+from qms.core.errors import Refusal
 from qms.core.models import Job, JobState
 from qms.roles import selectors as people
 
@@ -60,7 +62,10 @@ class Command(BaseCommand):
         logging.disable(logging.WARNING)
         call_command("migrate", verbosity=0)
         house = demo.make_house()
-        approval = demo.walk(house, carry_out=jobs.run_pending)
+        try:
+            approval = demo.walk(house, carry_out=jobs.run_pending)
+        except demo.DemoStopped as stopped:
+            raise CommandError(str(stopped)) from stopped
         checks = demo_output.write(folder, approval)
         for check in checks:
             self.stdout.write(f"{'gültig' if check.ok else 'FEHLER'}  {check.name}")
@@ -81,17 +86,30 @@ class Command(BaseCommand):
         self.stdout.write("Musterdaten angelegt; die erste Freigabe entsteht im Hintergrund.")
 
     def _approve(self) -> None:
-        """Walk beside the running service: its worker carries out the jobs, this process waits for them."""
+        """Walk beside the running service: its worker carries out the jobs, this process waits for them.
+
+        What stops the walk is said in one sentence: the demo stays usable, and the next `make run` goes on.
+        """
         if not settings.DEMO or Approval.objects.exists():
             return
         logging.disable(logging.WARNING)
-        demo.walk(demo.Demo(), carry_out=_wait)
+        server = os.getppid()
+        try:
+            demo.walk(demo.Demo(), carry_out=lambda: _wait(server))
+        except (demo.DemoStopped, Refusal) as stopped:
+            self.stderr.write(
+                f"Die Musterfreigabe ist nicht entstanden: {stopped} Alles andere können Sie ausprobieren."
+            )
 
 
-def _wait() -> None:
-    """Wait until every job has ended; after five minutes give up."""
+def _wait(server: int) -> None:
+    """Wait until every job has ended; ends this process with the service, and gives up after five minutes."""
     deadline = time.monotonic() + PATIENCE_S
-    while Job.objects.exclude(state__in=SETTLED).exists() and time.monotonic() < deadline:
+    while Job.objects.exclude(state__in=SETTLED).exists():
+        if os.getppid() != server:  # the shell of `make run` became the service
+            sys.exit()
+        if time.monotonic() > deadline:
+            raise demo.DemoStopped(f"Die Aufträge sind nach {PATIENCE_S / 60:.0f} Minuten nicht fertig.")
         time.sleep(LOOK_EVERY_S)
 
 

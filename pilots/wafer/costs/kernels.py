@@ -260,18 +260,23 @@ def _attention(call: Call, at: Setting) -> Terms:
     """
     batch, queries, context, heads, _, head_dim = call.shape
     side, c = min(call.rect.width, call.rect.height), at.constants
-    held, span, features = heads_on(heads, head_dim, call.tile[2], side)
+    held, span, features = heads_on(heads, head_dim, side)
     groups = ceil(heads / held)
     rows = ceil(batch * queries / side)
     tile = min(call.tile[1], context)
     length = ceil(ceil(context / tile) / side) * tile
-    items = min(batch, (rows - 2) // queries + 2) if rows > 1 else 1
+    items = max(last // queries - first // queries + 1 for first, last in _spans(batch * queries, rows))
     each = held * features * length * (items * c.mesh_dispatch + rows * at.fma_cycles)
     steps = groups * span + ceil(context / length)
     compute = steps * each + _vector(rows * groups * held * length, ELEMENT_OPS["softmax"], at)
     sums = at.sums(rows * groups * held)
     fabric = 2 * (collectives.chain(sums, side, at.machine) + collectives.broadcast(sums, side, at.machine))
     return Terms(compute, 0.0, fabric, steps * c.step + 2 * at.launch)
+
+
+def _spans(size: int, tile: int) -> list[tuple[int, int]]:
+    """Return the first and the last number of each tile."""
+    return [(first, min(first + tile, size) - 1) for first in range(0, size, tile)]
 
 
 def _attention_cached(call: Call, at: Setting) -> Terms:
@@ -281,7 +286,7 @@ def _attention_cached(call: Call, at: Setting) -> Terms:
     """
     batch, _, context, heads, _, head_dim = call.shape
     width, height, c = call.rect.width, call.rect.height, at.constants
-    held, span, features = heads_on(heads, head_dim, call.tile[2], width)
+    held, span, features = heads_on(heads, head_dim, width)
     tile_c = ceil(context / height)
     vectors = 2 * batch * tile_c
     compute = vectors * (c.gemv_dispatch + ceil(held * features * at.fma_cycles))
@@ -347,12 +352,15 @@ def _pool(call: Call, at: Setting) -> Terms:
 def _stencil(call: Call, at: Setting) -> Terms:
     """Columns of nz cells per element; values of neighbours enter multiply-adds straight from the ramp.
 
-    What remains is sending the own column to four sides, and a leapfrog update of three vector operations.
+    What remains is sending the own column to four sides, and a leapfrog update of three vector operations. On a grid
+    smaller than the star no element has all neighbours.
     """
     if call.op != "stencil":
         return _pool(call, at)
     columns, depth = call.tile
-    cells, points = columns * depth, call.shape[3]
+    span = (call.shape[3] - 1) // AXES  # neighbours along one axis
+    beyond = sum(max(0, span - (size - 1)) for size in call.shape[:2])
+    cells, points = columns * depth, call.shape[3] - beyond
     per_point = at.constants.stencil_point if at.dtype is DType.FLOAT32 else at.fma_cycles
     arithmetic = cells * (points + UPDATE_OPS) * per_point + points * at.machine.dsd_setup_cycles.value
     sends = SIDES * at.words(cells) * at.machine.wavelet_millicycles.value / 1000
@@ -361,6 +369,7 @@ def _stencil(call: Call, at: Setting) -> Terms:
 
 UPDATE_OPS: Final = 3
 SIDES: Final = 4
+AXES: Final = 3
 
 
 def _optimiser(call: Call, at: Setting) -> Terms:

@@ -24,12 +24,14 @@ def moved(call: Call, words: Words, machine: Machine) -> float:
     held = before[0] if rows_are_cut(call.shape[2], call.rect.height) else rows
     across, down = _reshaped(call, before) if call.op == "reshape" else _shifted(call, before)
     ways = ((load_of(across, call.rect.width), held), (load_of(down, call.rect.height), columns))
-    return sum(_stage(load, size, words, machine) for load, size in ways) + copy(words(rows * columns), machine)
+    return sum(_stage(load, size, words, machine) for load, size in ways) + copy(
+        words(rows * columns), machine
+    )
 
 
 def _stage(load: Load, numbers: float, words: Words, machine: Machine) -> float:
     """Return the cycles of a load whose indices stand for so many numbers each."""
-    return stage(words(load.sent * numbers), words(load.busiest * numbers), load.reach, machine)
+    return stage(words(load.sent * numbers), words(load.busiest * numbers), load.lag, machine)
 
 
 def _first_row_or_column(call: Call, axis: int) -> int:
@@ -86,7 +88,9 @@ def _reshaped(call: Call, before: tuple[int, int]) -> tuple[list[Way], list[Way]
     rows, width, _, from_width = call.shape
     wide = max(width, from_width)
     share = max(1, wide // from_width)  # rows of the operand in one of the wider matrix
-    across = [(i % from_width // before[1], to := i % width // call.tile[1], to) for i in range(0, wide, share)]
+    across = [
+        (i % from_width // before[1], to := i % width // call.tile[1], to) for i in range(0, wide, share)
+    ]
     both = rows_are_cut(rows, call.rect.height) and rows_are_cut(call.shape[2], call.rect.height)
     down = [
         (start // from_width // before[0], to := start // width // call.tile[0], to)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pilots.wafer.costs.constants import record
 from pilots.wafer.costs.terms import Span
+from pilots.wafer.german import number
 from pilots.wafer.machine import Machine
 from pilots.wafer.memory import ATTENTIONS
 from pilots.wafer.program import PRODUCTS, Call, Kernel, Mode, Program
@@ -110,20 +111,20 @@ def _outside_range(program: Program, machine: Machine, family: Family) -> list[s
     if not machine.calibrated:
         found.append(f"{machine.name} wurde nicht kalibriert")
     if program.dtype.item_bytes not in limits.get("item_bytes", ()):
-        found.append(f"Zahlentyp {program.dtype.value}")
+        found.append(f"Zahlentyp {program.dtype.value} ist nicht kalibriert")
     used = {call.kernel for call in program.calls}
     if family in (Family.PREFILL, Family.DECODE) and not used & set(ATTENTIONS):
-        found.append("kein Sprachmodell")
+        found.append("das Modell ist kein Sprachmodell")
     products = used & {*PRODUCTS, Kernel.CONVOLUTION, Kernel.EXPERTS}
     strange = sorted(products - set(FITTED_PRODUCTS.get(family, ())))
     if strange:
-        found.append(f"Kernel {', '.join(strange)}")
+        found.append(f"nicht kalibriert: Kernel {', '.join(strange)}")
     grid = limits.get("grid")
     side = max(max(region.rect.width, region.rect.height) for region in program.regions)
     if any(region.rect.width != region.rect.height for region in program.regions):
-        found.append("Region nicht quadratisch")
+        found.append("eine Region ist nicht quadratisch")
     if grid and not grid[0] <= side <= grid[1]:
-        found.append(f"Gitter {side} außerhalb {grid[0]}–{grid[1]}")
+        found.append(_beyond(f"Gitter von {number(side)} Elementen Seitenlänge", *grid))
     found += [reason for call in program.calls if (reason := _call_outside(call, limits))][:1]
     return found
 
@@ -132,11 +133,21 @@ def _call_outside(call: Call, limits: dict[str, Any]) -> str:
     if call.kernel in ATTENTIONS:
         low, high = limits.get("context", (1, 0))
         if not low <= call.shape[2] <= high:
-            return f"Kontext {call.shape[2]} außerhalb {low}–{high}"
+            return _beyond(f"Kontext von {number(call.shape[2])} Token", low, high)
         if call.shape[0] > limits.get("batch", (1, 1))[1]:
-            return f"Stapel {call.shape[0]}"
+            return f"Stapel von {number(call.shape[0])} Anfragen ist größer als kalibriert"
     if call.kernel is Kernel.SUMMA and "tile" in limits:
         low, high = limits["tile"]
         if len(set(call.tile)) > 1 or not low <= call.tile[0] <= high:
-            return f"Kachel {call.tile} außerhalb {low}–{high} quadratisch"
+            sides = " × ".join(number(side) for side in call.tile)
+            return (
+                f"Kachel {sides} ist nicht kalibriert (nur quadratische von {number(low)} bis {number(high)})"
+            )
     return ""
+
+
+def _beyond(what: str, low: int, high: int) -> str:
+    """Return the sentence on a size that no calibrated case has."""
+    if low == high:
+        return f"{what} weicht vom einzigen kalibrierten Wert {number(low)} ab"
+    return f"{what} liegt außerhalb des kalibrierten Bereichs {number(low)} bis {number(high)}"

@@ -16,7 +16,7 @@ from pilots.wafer.costs.constants import calibrated
 from pilots.wafer.costs.kernels import Setting, cost
 from pilots.wafer.cycle.case import Case
 from pilots.wafer.cycle.cases_basic import BASIC, BASIC_CAUSES_DE
-from pilots.wafer.cycle.cases_composite import COMPOSITE, COMPOSITE_CAUSES_DE, INPUTS
+from pilots.wafer.cycle.cases_composite import COMPOSITE, INPUTS
 from pilots.wafer.cycle.cases_moves import MOVES, MOVES_CAUSES_DE, MOVES_INPUTS
 from pilots.wafer.cycle.interpreter import built
 from pilots.wafer.cycle.kernels.base import Wavelets
@@ -25,9 +25,9 @@ from pilots.wafer.cycle.simulate import simulate
 from pilots.wafer.handlers.base import Array
 from pilots.wafer.handlers.table import apply
 from pilots.wafer.numerics import narrowed
-from pilots.wafer.tiling import tile_of
 from pilots.wafer.program import PRODUCTS, Call, Kernel, Rect
 from pilots.wafer.routes import routes_of
+from pilots.wafer.tiling import tile_of
 
 LIMIT: Final = 0.05
 # A few cycles of a very short run are no disagreement: the formula of the star leaves out one hop.
@@ -36,7 +36,6 @@ EVERYWHERE: Final = ("broadcast", "allreduce")  # every element holds the result
 
 CAUSES_DE: Final[dict[str, str]] = {
     **BASIC_CAUSES_DE,
-    **COMPOSITE_CAUSES_DE,
     **MOVES_CAUSES_DE,
 }
 

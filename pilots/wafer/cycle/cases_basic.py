@@ -13,7 +13,10 @@ BORDER: Final = "border"
 RAMP: Final = "ramp"
 BASIC_CAUSES_DE: Final[dict[str, str]] = {
     LEVELS: "Die veröffentlichte Formel ist eine obere Schranke: Ebenen des Baums überlappen sich.",
-    BORDER: "Kein Element des kleinen Gitters hat alle Nachbarn; die Formel zählt den vollen Stern.",
+    BORDER: (
+        "Der Stern ist größer als das Gitter: Manche Spalten kommen später, als ein Element nahe am Rand sie braucht. Gemessen "
+        "sind nur Gitter, die größer sind als ihr Stern."
+    ),
     RAMP: (
         "Alle Spalten der Nachbarn kommen durch eine Rampe und halten in 16 Bit länger auf als das Rechnen; die Formel "
         "zählt nur die eigene Spalte. Messungen gibt es nur in fp32."
@@ -98,6 +101,7 @@ def _stencils() -> tuple[Case, ...]:
             (12, 200, 25, DType.FLOAT32, NONE),
             (12, 200, 25, _F16, RAMP),
             (6, 64, 25, DType.FLOAT32, BORDER),
+            (6, 64, 13, DType.FLOAT32, NONE),
         )
     )
 

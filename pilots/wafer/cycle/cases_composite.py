@@ -14,21 +14,7 @@ from pilots.wafer.cycle.case import Case
 from pilots.wafer.handlers.base import Array
 from pilots.wafer.numerics import narrowed
 
-COLUMNS: Final = "columns"
-UNEVEN: Final = "uneven"
 BATCH: Final = 4  # products of a batch
-FILL: Final = "fill"
-COMPOSITE_CAUSES_DE: Final[dict[str, str]] = {
-    COLUMNS: (
-        "Mehrere Spalten teilen sich einen Kopf; jede braucht und rechnet alle Gewichte ihres Abschnitts, die Formel "
-        "verteilt sie über die Spalten."
-    ),
-    UNEVEN: (
-        "Köpfe und Folgen gehen nicht in Spalten und Zeilen auf: Ein Element rechnet den größten Anteil, die Formel teilt "
-        "gleichmäßig."
-    ),
-    FILL: "Bei wenigen Gewichten zählt der Weg vom Rand bis zur letzten Summe mit; die Formel zählt nur das Rechnen.",
-}
 _F16, _BF16 = DType.FLOAT16, DType.BFLOAT16
 
 
@@ -113,17 +99,18 @@ def _heads(shape: tuple[int, ...], **more: int) -> Attrs:
 
 def _attentions() -> tuple[Case, ...]:
     whole = (
-        ((1, 32, 32, 8, 4, 16), (8, 8), DType.FLOAT32, 1, ""),
-        ((4, 16, 16, 2, 2, 32), (8, 8), DType.FLOAT32, 0, ""),
-        ((1, 64, 64, 8, 4, 32), (8, 8), _F16, 1, ""),
-        ((2, 7, 7, 4, 2, 6), (8, 4), _BF16, 1, UNEVEN),
+        ((1, 32, 32, 8, 4, 16), (8, 8), DType.FLOAT32, 1),
+        ((4, 16, 16, 2, 2, 32), (8, 8), DType.FLOAT32, 0),
+        ((1, 64, 64, 8, 4, 32), (8, 8), _F16, 1),
+        ((2, 7, 7, 4, 2, 6), (8, 4), _BF16, 1),
     )
     cached = (
-        ((1, 1, 64, 8, 4, 16), (8, 8), DType.FLOAT32, ""),
-        ((1, 1, 256, 16, 4, 64), (16, 16), _F16, ""),
-        ((1, 1, 256, 8, 4, 32), (8, 8), _BF16, ""),
-        ((1, 1, 64, 2, 2, 32), (8, 8), DType.FLOAT32, COLUMNS),
-        ((2, 1, 7, 4, 2, 6), (3, 3), DType.FLOAT32, UNEVEN),
+        ((1, 1, 64, 8, 4, 16), (8, 8), DType.FLOAT32),
+        ((1, 1, 256, 16, 4, 64), (16, 16), _F16),
+        ((1, 1, 256, 8, 4, 32), (8, 8), _BF16),
+        ((1, 1, 64, 2, 2, 32), (8, 8), DType.FLOAT32),
+        ((2, 1, 7, 4, 2, 6), (3, 3), DType.FLOAT32),
+        ((1, 1, 512, 2, 1, 8), (4, 256), _F16),  # sums meet over many rows
     )
     return (
         *(
@@ -134,13 +121,12 @@ def _attentions() -> tuple[Case, ...]:
                 grid,
                 dtype,
                 attrs=_heads(shape, batch=shape[0], causal=causal),
-                cause=cause,
             )
-            for shape, grid, dtype, causal, cause in whole
+            for shape, grid, dtype, causal in whole
         ),
         *(
-            Case("ATTENTION_CACHED", "attention_cached", shape, grid, dtype, attrs=_heads(shape), cause=cause)
-            for shape, grid, dtype, cause in cached
+            Case("ATTENTION_CACHED", "attention_cached", shape, grid, dtype, attrs=_heads(shape))
+            for shape, grid, dtype in cached
         ),
     )
 
@@ -160,7 +146,7 @@ def _products() -> tuple[Case, ...]:
         Case("CONVOLUTION", "conv2d", (144, 72, 16), (8, 8), _BF16, attrs=padded),
         Case("STREAMED", "matmul", (32, 32, 32), (4, 4)),
         Case("STREAMED", "matmul", (128, 128, 64), (8, 8), _BF16),
-        Case("STREAMED", "matmul", (256, 8, 32), (8, 8), _F16, cause=FILL),
+        Case("STREAMED", "matmul", (256, 8, 32), (8, 8), _F16),
         *(
             Case(kernel, "batch_matmul", (rows, 32, 32), (4, 4), _F16, attrs=(("batch", BATCH),))
             for kernel, rows in _BATCHED

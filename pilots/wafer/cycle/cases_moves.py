@@ -13,31 +13,12 @@ from pilots.wafer.cycle.case import NONE, Case
 from pilots.wafer.handlers.base import Array
 from pilots.wafer.numerics import narrowed
 
-OWNER: Final = "owner"
-THREE_WAYS: Final = "three ways"
-COPY: Final = "copy"
-ALL_ROWS: Final = "all rows"
-SINGLE: Final = "single"
-UPDATES: Final = "updates"
 SPREAD: Final = "spread"
-PARTNER: Final = "partner"
-GATE: Final = "gate"
 MOVES_CAUSES_DE: Final[dict[str, str]] = {
-    OWNER: "Zahlen wechseln ihr Element und reisen über Verbindungen; die Formel zählt nur das Kopieren im eigenen Speicher.",
-    THREE_WAYS: (
-        "Eine Kachel wechselt Zeile und Spalte: drei Austausche und vier Kopien; die Formel zählt als untere Schranke einen "
-        "Austausch und eine Kopie."
+    SPREAD: (
+        "Wohin eine Sequenz schreibt, entscheiden die Daten. Die Formel nimmt den üblichen Fall, gleich lange Sequenzen; hier "
+        "schreibt jedes Element nur die eigene."
     ),
-    COPY: "Vor dem Senden wird die Kachel nach Zielen geordnet, und Wege haben eine Laufzeit; die Formel ist eine untere Schranke.",
-    ALL_ROWS: (
-        "Wege hängen nicht vom Index ab, daher reisen alle Zeilen durch jede Verbindung einer Spalte; die Formel zählt eine "
-        "Kachel."
-    ),
-    SINGLE: "Einzelne Zahlen einer Tabelle füllen je ein Wavelet und reisen an alle Elemente der Zeile; die Formel zählt eine Kachel.",
-    UPDATES: "Es reisen die Änderungen und danach wird addiert; die Formel zählt eine Kachel der Tabelle.",
-    SPREAD: "Die Sequenzen schreiben an verschiedene Stellen, jedes Element nur die eigenen; die Formel zählt alle in einem Element.",
-    PARTNER: "Die Hälften eines Kopfes liegen in verschiedenen Elementen und müssen erst zueinander; die Formel zählt nur das Drehen.",
-    GATE: "Jedes Element braucht die ganze Zeile, um die größten zu wählen; die Formel zählt einen Durchgang über die eigene Kachel.",
 }
 _F32, _F16, _BF16 = DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16
 BINARY: Final = ("sub", "mul", "div", "maximum", "minimum", "greater", "less", "equal")
@@ -169,29 +150,34 @@ def _case(
 _HEADS: Final[Attrs] = (("head_dim", 16), ("heads", 8), ("theta", 10_000))
 MOVES: Final[tuple[Case, ...]] = (
     _case("MOVE reshape", (32, 64, 16, 128), (1, 1)),
-    _case("MOVE reshape", (32, 64, 16, 128), (8, 8), cause=OWNER),
-    _case("MOVE slice", (32, 48, 32, 64), (8, 8), _F16, OWNER),
-    _case("MOVE concat", (32, 64, 32, 32), (8, 8), _BF16, OWNER),
-    _case("MOVE pad", (33, 66, 32, 64), (8, 8), cause=OWNER),
-    _case("MOVE broadcast_to", (32, 64, 32, 1), (8, 8), cause=OWNER),
-    _case("TRANSPOSE transpose", (64, 64), (64, 1), cause=COPY),
-    _case("TRANSPOSE transpose", (64, 64), (8, 8), cause=THREE_WAYS),
-    _case("TRANSPOSE transpose", (128, 128), (16, 16), _F16, THREE_WAYS),
+    _case("MOVE reshape", (32, 64, 16, 128), (8, 8)),
+    _case("MOVE slice", (32, 48, 32, 64), (8, 8), _F16),
+    _case("MOVE concat", (32, 64, 32, 32), (8, 8), _BF16),
+    _case("MOVE pad", (33, 66, 32, 64), (8, 8)),
+    _case("MOVE broadcast_to", (32, 64, 32, 1), (8, 8)),
+    _case("MOVE slice", (64, 96, 64, 112), (16, 16)),
+    _case("MOVE concat", (64, 64, 64, 32), (16, 16)),
+    _case("MOVE reshape", (512, 32, 32, 512), (16, 16)),
+    _case("TRANSPOSE transpose", (64, 64), (64, 1)),
+    _case("TRANSPOSE transpose", (64, 64), (8, 8)),
+    _case("TRANSPOSE transpose", (128, 128), (16, 16), _F16),
     _case("GATHER embedding", (4, 512, 64, 512), (8, 8)),
     _case("GATHER embedding", (8, 1024, 64, 1024), (8, 16), _F16),
-    _case("GATHER embedding", (64, 64, 64, 64), (8, 8), cause=ALL_ROWS),
-    _case("GATHER gather", (1, 64, 64, 1), (8, 1), cause=SINGLE),
-    _case("GATHER scatter_add", (64, 64, 32, 64), (8, 8), _BF16, UPDATES),
+    _case("GATHER embedding", (64, 64, 64, 64), (8, 8)),
+    _case("GATHER gather", (1, 64, 64, 1), (8, 1)),
+    _case("GATHER scatter_add", (64, 64, 32, 64), (8, 8), _BF16),
     _case("CACHE_APPEND cache_append", (4, 256), (8, 8)),
     _case("CACHE_APPEND cache_append", (4, 256), (8, 8), _F16, SPREAD),
-    _case("CACHE_APPEND cache_append", (16, 64), (8, 8), cause=ALL_ROWS),
+    _case("CACHE_APPEND cache_append", (16, 64), (8, 8)),
     _case("ELEMENTWISE where", (32, 64), (8, 8)),
     _case("ELEMENTWISE greater", (32, 64), (8, 8), _F16),
     _case("ELEMENTWISE cast", (32, 64), (8, 8)),
     Case("ELEMENTWISE", "rope", (32, 128), (8, 8), _BF16, attrs=_HEADS),
-    _case("ELEMENTWISE rope", (32, 128), (8, 8), cause=PARTNER),
+    _case("ELEMENTWISE rope", (32, 128), (8, 8)),
+    _case("ELEMENTWISE rope", (1, 512), (64, 1), _F16),
     _case("ELEMENTWISE one_hot", (32, 64), (8, 8)),
-    _case("ELEMENTWISE top_k_gate", (32, 16), (8, 8), cause=GATE),
+    _case("ELEMENTWISE top_k_gate", (32, 16), (8, 8)),
+    _case("ELEMENTWISE top_k_gate", (4, 128), (64, 2), _F16),
     _case("REDUCE argmax", (16, 128), (8, 4)),
     _case("REDUCE cross_entropy", (16, 128), (8, 4), _F16),
     _case("OPTIMISER sgd_update", (32, 64), (8, 8)),

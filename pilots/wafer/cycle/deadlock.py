@@ -10,7 +10,8 @@ from pilots.wafer.cycle.image import Image
 from pilots.wafer.cycle.layout import State
 from pilots.wafer.errors import WaferError
 
-MAX_LINKS: Final = 8
+MAX_LINKS: Final = 8  # what a person reads; of a longer chain its first ones and its last
+MAX_CHAIN: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +24,33 @@ class Link:
 
 
 class Deadlock(WaferError):
-    """Nothing moves and somebody waits; `links` is the chain of waiting, `cycle` when it was noticed."""
+    """Nothing moves and somebody waits; `links` is the chain of waiting, `cycle` when it was noticed.
+
+    parts_de: the chain in German, a part for each link that is shown, and one if it closes to a circle.
+    """
 
     def __init__(self, cycle: int, links: tuple[Link, ...]) -> None:
-        parts = [f"Element {link.element} {link.reason_de}" for link in links]
-        last = links[-1].blamed
-        known = [link.element for link in links]
-        if last in known:
-            parts.append("damit schließt sich der Kreis")
-        chain = "; ".join(parts)
-        sentence = f"Das Programm steht nach {cycle} Takten still: {chain}. Bitte prüfen Sie Farben, Wege und Reihenfolge."
-        super().__init__(f"deadlock at cycle {cycle}", message_de=sentence)
         self.cycle = cycle
         self.links = links
+        self.parts_de = _parts(links)
+        chain = "; ".join(self.parts_de)
+        sentence = (
+            f"Das Programm steht still, bemerkt nach {cycle} Takten: {chain}. "
+            "Bitte prüfen Sie Farben, Wege und Reihenfolge."
+        )
+        super().__init__(f"deadlock at cycle {cycle}", message_de=sentence)
+
+
+def _parts(links: tuple[Link, ...]) -> tuple[str, ...]:
+    parts = [f"Element {link.element} {link.reason_de}" for link in links]
+    hidden = len(parts) - MAX_LINKS
+    if hidden > 1:
+        parts[MAX_LINKS - 1 : -1] = [
+            f"dazwischen warten {hidden} weitere Elemente ebenso, jedes auf das nächste"
+        ]
+    if links[-1].blamed in {link.element for link in links}:
+        parts.append("damit schließt sich der Kreis")
+    return tuple(parts)
 
 
 def explain(image: Image, state: State) -> tuple[Link, ...]:
@@ -45,7 +60,7 @@ def explain(image: Image, state: State) -> tuple[Link, ...]:
     p: int | None = waiting[0]
     links: list[Link] = []
     seen: set[int] = set()
-    while p is not None and p not in seen and len(links) < MAX_LINKS:
+    while p is not None and p not in seen and len(links) < MAX_CHAIN:
         seen.add(p)
         link, p = _link(image, state, p)
         links.append(link)

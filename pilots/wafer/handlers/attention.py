@@ -17,7 +17,8 @@ from pilots.wafer.handlers.base import Array, Handler, Inputs, number, wide
 from pilots.wafer.numerics import Float, exp
 from pilots.wafer.numerics_products import chained_product, two_level_product
 from pilots.wafer.numerics_sums import chained_sum, largest, meeting_sum
-from pilots.wafer.program import Call
+from pilots.wafer.program import Call, Kernel
+from pilots.wafer.tiling import summed_features
 
 SCORES: Final = 2**22  # scores in memory at one time: 16 MiB
 
@@ -64,7 +65,7 @@ def _attention_cached(call: Call, inputs: Inputs) -> Array:
 
 
 def _attend(
-    call: Call, query: Float, key: Float, value: Float, seen: npt.NDArray[np.bool_], tiles: int = 0
+    call: Call, query: Float, key: Float, value: Float, seen: npt.NDArray[np.bool_], *, tiles: int = 0
 ) -> Float:
     """Return [batch, kv_heads, rows, d]; key, value [batch, kv_heads, context, d]; seen [batch, rows, context].
 
@@ -81,17 +82,19 @@ def _attend(
             for top in range(0, rows, high):
                 here = seen[item, top : top + high]
                 part = query[some][:, top : top + high]
-                out[some][:, top : top + high] = _rows(call, part, key[some], value[some], here, tiles)
+                out[some][:, top : top + high] = _rows(call, part, key[some], value[some], here, tiles=tiles)
     return out
 
 
 def _rows(
-    call: Call, query: Float, key: Float, value: Float, seen: npt.NDArray[np.bool_], tiles: int
+    call: Call, query: Float, key: Float, value: Float, seen: npt.NDArray[np.bool_], *, tiles: int
 ) -> Float:
-    _, tile_context, tile_features = call.tile
-    d = query.shape[-1]
+    tile_context, d = call.tile[1], query.shape[-1]
+    square = call.kernel is Kernel.ATTENTION
+    columns = min(call.rect.width, call.rect.height) if square else call.rect.width
+    features = summed_features(number(call, "heads"), d, columns, call.tile[2])
     scale = np.float32(np.divide(np.float32(1), np.sqrt(np.float32(d))))
-    scores = np.multiply(chained_product(query, key.swapaxes(-1, -2), min(tile_features, d)), scale)
+    scores = np.multiply(chained_product(query, key.swapaxes(-1, -2), features), scale)
     scores = np.where(seen, scores, np.float32(-np.inf))
     powers = np.where(seen, exp(np.subtract(scores, largest(scores))), np.float32(0))
     live = np.broadcast_to(seen, powers.shape)

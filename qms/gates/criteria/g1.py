@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from qms.gates.facts import Facts, ObjectClassFacts
-from qms.gates.outcome import Outcome, criterion, decide, missing, not_met
+from qms.gates.outcome import Cause, Outcome, criterion, decide, met, missing, not_met
 from qms.gates.policy import Policy
 from qms.workloads import plans
 from qms.workloads.choices import LeavesEnvironment, Level, ObjectClass
@@ -53,20 +55,26 @@ def inheritance(facts: Facts, policy: Policy) -> Outcome:
         return missing(
             threshold, "Die Vererbung lässt sich erst prüfen, wenn alle Objektklassen eingestuft sind."
         )
-    problems = [item.message_de for item in inheritance_problems(values, facts.classification.log_content)]
-    problems += _file_problem(facts.workload.model_file_level, values[ObjectClass.MODEL_WEIGHTS].level)
-    bad = problems[0] if problems else ""
-    value = "eingehalten" if not problems else f"{len(problems)} Verstöße"
-    return decide(not problems, value, threshold, "Die Einstufungen folgen den Vererbungsregeln.", bad)
+    inherited = [item.message_de for item in inheritance_problems(values, facts.classification.log_content)]
+    of_file = _file_problem(facts.workload.model_file_level, values[ObjectClass.MODEL_WEIGHTS].level)
+    problems = inherited + of_file
+    if not problems:
+        return met("eingehalten", threshold, "Die Einstufungen folgen den Vererbungsregeln.")
+    value = "1 Verstoß" if len(problems) == 1 else f"{len(problems)} Verstöße"
+    return replace(
+        not_met(value, threshold, problems[0]), cause=None if inherited else Cause.MODEL_FILE_LEVEL
+    )
 
 
 def _file_problem(stated: Level | None, classified: Level) -> list[str]:
     """Return the sentence where the file of the model carries another level than the class it belongs to."""
     if stated is None or stated is classified:
         return []
-    return [
-        f"Die Aufzeichnung des Modells ist als {stated.value} angegeben, die Modellgewichte als {classified.value}."
-    ]
+    sentence = (
+        f"Die Aufzeichnung des Modells ist als {stated.value} angegeben, die Modellgewichte sind als "
+        f"{classified.value} eingestuft."
+    )
+    return [sentence]
 
 
 @criterion("G1-3")

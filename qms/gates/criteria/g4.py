@@ -6,8 +6,9 @@ from decimal import Decimal
 from typing import Final
 
 from qms.core.values import Better, Metric
-from qms.gates.evidence_facts import EquivalenceFacts, OutputFacts
+from qms.gates.evidence_facts import OutputFacts
 from qms.gates.facts import Facts
+from qms.gates.numeric_targets import NUMERIC, relative, value_of
 from qms.gates.outcome import (
     Outcome,
     criterion,
@@ -50,18 +51,20 @@ def same_workload(facts: Facts, policy: Policy) -> Outcome:
 
 @criterion("G4-2")
 def operators(facts: Facts, policy: Policy) -> Outcome:
-    """No operator is unsupported and each has a kernel."""
-    threshold = "0 nicht unterstützte Operatoren, je ein Kern"
+    """No operation of the graph is unsupported and each has a kernel."""
+    threshold = "0 nicht unterstützte Operationen des Graphen, je ein Kernel"
     if facts.target is None:
         return missing(threshold, _NO_TARGET)
     bare = [name for name, kernel in facts.target.covered_ops if not kernel.strip()]
     unsupported = [*facts.target.unsupported_ops, *bare]
     total = len(facts.target.covered_ops) + len(facts.target.unsupported_ops)
     if total == 0:
-        return missing(threshold, "Der Ziellauf nennt keine Operatoren.")
-    good = "Jeder Operator läuft auf der Zielplattform."
-    bad = f"{len(unsupported)} Operatoren ohne Ersatz (G4-2): {', '.join(unsupported)}."
-    return decide(not unsupported, f"{len(unsupported)} von {total}", threshold, good, bad)
+        return missing(threshold, "Der Ziellauf nennt keine Operationen des Graphen.")
+    value = f"{len(unsupported)} von {total} Operationen des Graphen"
+    good = "Jede Operation des Graphen läuft auf der Zielplattform."
+    verb = "hat" if len(unsupported) == 1 else "haben"
+    bad = f"{value} {verb} keinen Kernel (G4-2): {', '.join(unsupported)}."
+    return decide(not unsupported, value, threshold, good, bad)
 
 
 @criterion("G4-3")
@@ -76,7 +79,7 @@ def equivalence(facts: Facts, policy: Policy) -> Outcome:
     for target in facts.targets:
         if (problem := _target_problem(target, facts, threshold)) is not None:
             return problem
-    worst = max(_relative(output) for output in facts.equivalence.outputs)
+    worst = max(relative(output) for output in facts.equivalence.outputs)
     note = f", {facts.equivalence.note}" if facts.equivalence.note else ""
     value = f"größte Abweichung {german(_rounded(worst))}{note}"
     # Outputs within the tolerance are the same outputs, hence no quality is lost (POL-05).
@@ -175,12 +178,6 @@ def reproducibility(facts: Facts, policy: Policy) -> Outcome:
     return decide(facts.target.replay_equal, value, threshold, good, bad)
 
 
-def _relative(output: OutputFacts) -> Decimal:
-    if output.max_abs_reference == 0:
-        return Decimal(0) if output.max_abs_delta == 0 else Decimal("Infinity")
-    return output.max_abs_delta / output.max_abs_reference
-
-
 def _rounded(value: Decimal) -> Decimal:
     return value if value == 0 else round(value, 3 - value.adjusted())
 
@@ -198,7 +195,7 @@ def _output_problem(output: OutputFacts, policy: Policy, threshold: str) -> Outc
             threshold, f"Für den Datentyp {output.dtype} der Ausgabe {output.name} gibt es keine Toleranz."
         )
     if output.max_abs_delta > rtol * output.max_abs_reference:
-        value = f"{output.name}: Abweichung {_shown(_relative(output))}, zulässig {german(rtol)}"
+        value = f"{output.name}: Abweichung {_shown(relative(output))}, zulässig {german(rtol)}"
         return not_met(value, threshold, f"Abweichung der Ausgabe {output.name} über der Toleranz (G4-3).")
     if dtype in _16_BIT:
         least = policy.number("POL-06", "bit16_cosine_min")
@@ -229,20 +226,13 @@ def _target_problem(target: QualityTargetValues, facts: Facts, threshold: str) -
 
 
 def _judged_value(target: QualityTargetValues, facts: Facts) -> Decimal | None:
-    if facts.equivalence is not None and target.metric in {"output_rel_dev", "output_cosine"}:
-        return _numeric_value(target.metric, facts.equivalence)
+    if facts.equivalence is not None and target.metric in NUMERIC:
+        return value_of(target.metric, facts.equivalence)
     metrics = facts.target.metrics if facts.target else ()
     for item in metrics:
         if item.key == target.metric and item.percentile == target.percentile and item.reliable:
             return _in_unit(_pessimistic(item, target.comparator), item, target.unit)
     return None
-
-
-def _numeric_value(key: str, found: EquivalenceFacts) -> Decimal | None:
-    if key == "output_rel_dev":
-        return max(_relative(output) for output in found.outputs)
-    cosines = [output.cosine for output in found.outputs]
-    return min((item for item in cosines if item is not None), default=None) if None not in cosines else None
 
 
 def _pessimistic(item: Metric, comparator: Comparator | None) -> Decimal:

@@ -118,6 +118,7 @@ def _check_level(workload: Workload, level: Level) -> None:
     if level is Level.STRICTLY_CONFIDENTIAL:
         text = _(
             "Gewichte der Stufe K3 werden hier nicht abgelegt: Sie verlangen einen eigenen Schlüssel je Datei und einen "
-            "abgeschotteten Rechner. Bitte rechnen Sie dort mit „python -m pilots.wafer“."
+            "abgeschotteten Rechner. Bitte rechnen Sie dort: „python -m pilots.wafer run --capture modell.wgraph "
+            "--manifest lauf.json“. Datei und Ergebnis bleiben auf jenem Rechner."
         )
         raise CriterionNotMet(text, id="G1-2")

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pilots.graph.mlp import mlp_from_text
-from pilots.graph.porting import EFFORT_CATEGORIES, MAX_PLACES, porting_report, weight_bytes
-from pilots.graph.trail import MAX_TEXT, Origin, Trail, plain
+from pilots.graph.porting import EFFORT_CATEGORIES, MAX_PLACES, byte_text, porting_report, weight_bytes
+from pilots.graph.trail import MAX_TEXT, Adaptation, Origin, Trail, plain
 from pilots.wafer.lowering import kernel_name
 from qms.core import canonical
 
@@ -58,6 +58,27 @@ def test_partitioning_is_decided_at_the_capacity(more, needed):
     found = report(capacity_bytes=size + more)
     assert found.partitioning_required is needed
     assert str(size) in found.partitioning_reason_de
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 Byte"),
+        (999, "999 Byte"),
+        (2**20 - 1, "1.048.575 Byte"),
+        (2**20, "1.048.576 Byte (1,0 MiB)"),
+        (36_642_816_000, "36.642.816.000 Byte (34.945,3 MiB)"),
+    ],
+)
+def test_bytes_are_read_in_groups_and_from_one_mebibyte_on_in_mebibytes(size, text):
+    assert byte_text(size) == text
+
+
+def test_what_was_adapted_is_in_the_evidence_file():
+    trail = Trail("pytorch", "2.13.0", (), (Adaptation("ids", "int64 wird als int32 geführt."),))
+    found = porting_report(trail, GRAPH).to_json()
+    assert found["adaptations"] == [{"what": "ids", "reason": "int64 wird als int32 geführt."}]
+    assert report().to_json()["adaptations"] == []
 
 
 def test_partitioning_stays_open_where_sizes_are_not_known():

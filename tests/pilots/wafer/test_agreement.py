@@ -16,9 +16,9 @@ from pilots.graph.mlp import input_samples, mlp_from_text
 from pilots.wafer import functional
 from pilots.wafer.functional import MultiplyAdds
 from pilots.wafer.machine import WSE_2, lab_mesh
-from pilots.wafer.tiling import MAX_GEMV_ROWS
 from pilots.wafer.predict import multiply_adds, predict
 from pilots.wafer.program import PRODUCTS, Kernel, Mode, Program
+from pilots.wafer.tiling import MAX_GEMV_ROWS
 from tests.pilots.wafer.graphs import compiled
 
 SIZES: dict[str, Any] = {

@@ -118,12 +118,37 @@ def test_another_result_is_exit_code_1_and_names_the_part(
     call = ["replay", str(manifest), "--evidence", str(capture.parent)]
     assert main.main(call) == 1
     shown = capsys.readouterr().out
-    assert "anderes Ergebnis" in shown
-    assert "Verschieden: program_digest" in shown
+    assert "Die Prüfsumme des Ergebnisses ist gleich, aber das Laufmanifest nennt andere Angaben" in shown
+    assert "Verschieden: Programm." in shown
     assert "Wirklichkeit" not in shown
     assert main.main([*call, "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert (found["state"], found["differs"], found["meaning"]) == ("different", ["program_digest"], "")
+
+
+def test_another_machine_is_another_result_told_in_words(
+    capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = written(capture, capsys)
+    changed(manifest, machine={"id": "wse-2", "sha256": "0" * 64})
+    assert main.main(["replay", str(manifest), "--evidence", str(capture.parent)]) == 1
+    first, *digests = capsys.readouterr().out.splitlines()
+    assert first == (
+        "Nachgerechnet, anderes Ergebnis. Verschieden: Maschine, Programm, Prüfsumme des Ergebnisses."
+    )
+    assert len({line.split()[-1] for line in digests}) == 2
+
+
+def test_another_model_file_in_the_folder_is_named_with_its_digest(
+    capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    manifest = written(capture, capsys)
+    wanted = canonical.sha256_hex(capture.read_bytes())
+    capture.write_bytes(to_bytes(captures.perceptron()))
+    found = canonical.sha256_hex(capture.read_bytes())
+    shown = refused(["replay", str(manifest), "--evidence", str(capture.parent)], capsys)
+    assert f"{wanted[:16]}… liegt nicht vor" in shown
+    assert shown.endswith(f"Im Ordner liegt mit anderer Prüfsumme: model.wgraph ({found[:16]}…).")
 
 
 def test_what_cannot_be_computed_is_exit_code_2(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,9 +171,9 @@ def test_a_file_that_is_no_manifest_is_refused(
     assert "weder ein Laufmanifest noch ein Nachweis EV-16" in refused(["replay", str(path)], capsys)
 
 
-def test_the_evidence_file_does_as_well_as_the_manifest(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def evidence(tmp_path: Path) -> Path:
+    """EV-16 of a capture under the name of its download, beside the capture."""
     found = captures.decoder()
     assert found.example is not None
     data = to_bytes(found)
@@ -159,12 +184,48 @@ def test_the_evidence_file_does_as_well_as_the_manifest(
         file_sha256=canonical.sha256_hex(data),
         machine=lab_mesh(16, 16),
     )
-    facts = ev16(result, run_id="r", fingerprint="f", criteria_sha256="c")
-    (tmp_path / "EV-16.json").write_bytes(canonical.dumps(facts))
+    raw = canonical.dumps(ev16(result, run_id="r", fingerprint="f", criteria_sha256="c"))
+    path = tmp_path / f"EV-16-{canonical.sha256_hex(raw)[:12]}.json"
+    path.write_bytes(raw)
     (tmp_path / "model").write_bytes(data)
-    call = ["replay", str(tmp_path / "EV-16.json"), "--evidence", str(tmp_path), "--json"]
+    return path
+
+
+def test_the_evidence_file_does_as_well_as_the_manifest(
+    evidence: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["replay", str(evidence), "--evidence", str(evidence.parent), "--json"]
     assert main.main(call) == 0
-    assert json.loads(capsys.readouterr().out)["actual"] == result.result_digest
+    found = json.loads(capsys.readouterr().out)
+    assert found["actual"] == canonical.loads(evidence.read_bytes())["manifest"]["result_digest"]
+    assert found["evidence_sha256"] == canonical.sha256_hex(evidence.read_bytes())
+
+
+def test_the_digest_of_the_evidence_stands_beside_what_was_not_computed(
+    evidence: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.main(["replay", str(evidence), "--evidence", str(evidence.parent)]) == 0
+    *_, digest, origin = capsys.readouterr().out.splitlines()
+    assert digest.split()[-1] == canonical.sha256_hex(evidence.read_bytes())
+    assert "zur Herkunft" in origin
+    assert "nicht Teil der Nachrechnung" in origin
+
+
+def test_changed_evidence_is_told_by_its_name(evidence: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = canonical.loads(evidence.read_bytes())
+    content["lineage"]["commit"] = "f" * 40
+    evidence.write_bytes(canonical.dumps(content))
+    call = ["replay", str(evidence), "--evidence", str(evidence.parent)]
+    assert main.main(call) == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "wurde verändert" in shown.err
+    assert canonical.sha256_hex(evidence.read_bytes())[:12] in shown.err
+    assert main.main([*call, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["state"] == "changed"
+    other = evidence.rename(evidence.with_name("EV-16.json"))  # a name without digest says nothing
+    assert main.main(["replay", str(other), "--evidence", str(other.parent)]) == 0
+    assert canonical.sha256_hex(other.read_bytes()) in capsys.readouterr().out
 
 
 def test_a_replay_needs_neither_django_nor_settings(
@@ -190,6 +251,8 @@ def test_a_replay_needs_neither_django_nor_settings(
 
 
 def test_the_text_of_a_verdict_says_what_it_proves_only_when_it_does() -> None:
-    equal, different = ReplayVerdict(True, "a", "a"), ReplayVerdict(False, "a", "b", ("result",))
+    equal, different = ReplayVerdict(True, "a", "a"), ReplayVerdict(False, "a", "b", ("note", "result"))
     assert "nicht die Wirklichkeit" in command.text(equal)
     assert "nicht die Wirklichkeit" not in command.text(different)
+    assert "Verschieden: „note“, Ausgaben." in command.text(different)
+    assert "Herkunft" not in command.text(equal)

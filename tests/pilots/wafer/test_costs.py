@@ -13,9 +13,9 @@ from pilots.wafer.costs.kernels import ELEMENT_OPS, TABLE, Setting, cost
 from pilots.wafer.costs.terms import Span, Terms
 from pilots.wafer.lowering import KERNEL_OF
 from pilots.wafer.machine import WSE_2, WSE_3
-from pilots.wafer.tiling import tile_of
 from pilots.wafer.predict import multiply_adds
 from pilots.wafer.program import PRODUCTS, SQUARE, Call, Kernel, Rect
+from pilots.wafer.tiling import tile_of
 from tests.pilots.wafer.hand_built import call
 
 F32, F16 = DType.FLOAT32, DType.FLOAT16
@@ -87,15 +87,21 @@ def test_stationary_product_and_convolution() -> None:
 
 def test_streamed_product() -> None:
     found = terms(Kernel.STREAMED, "matmul", (2, 3, 10), (4, 6), at(F16))
-    assert found == Terms(compute=30 * (16 + 0.5), launch=50)
+    assert found == Terms(compute=30 * (16 + 0.5), fabric=fill(3, 2), launch=50)
+
+
+def fill(tile_k: int, tile_m: int) -> float:
+    """Return the way of the first weights down six rows, and that of the last sums along four columns."""
+    return collectives.broadcast(tile_k, 7, WSE_2) + collectives.chain(tile_m, 4, WSE_2)
 
 
 @pytest.mark.parametrize(("rows", "wait"), [(1, 0), (21, 0), (22, 10 * 0.5), (100, 10 * (100 - 16 - 25))])
 def test_streamed_sums_hide_behind_the_arithmetic_or_are_waited_for(rows: int, wait: float) -> None:
     """Every link of a row carries one sum per token and column; an element starts one multiply-add for each weight."""
     found = terms(Kernel.STREAMED, "matmul", (rows, 1, 10), (4, 6), at(F16))
-    assert found == Terms(compute=10 * (16 + rows * 0.25), fabric=wait, launch=50)
-    assert terms(Kernel.STREAMED, "matmul", (rows, 1, 10), (1, 6), at(F16)).fabric == 0
+    assert found == Terms(compute=10 * (16 + rows * 0.25), fabric=wait + fill(1, rows), launch=50)
+    alone = terms(Kernel.STREAMED, "matmul", (rows, 1, 10), (1, 6), at(F16)).fabric
+    assert alone == collectives.broadcast(1, 7, WSE_2)
 
 
 def test_elementwise_counts_vector_operations_and_divisions() -> None:
@@ -119,15 +125,6 @@ def test_rows_are_reduced_along_the_width() -> None:
     assert rms.compute == pytest.approx(3 * (16 + 3) + 3 * 2 * 50)
 
 
-def test_moves_cost_a_setup_and_their_words() -> None:
-    for kernel in (Kernel.MOVE, Kernel.CACHE_APPEND):
-        assert terms(kernel, "slice", (3, 5), (4, 4), at(F16)) == Terms(memory=16 + 8)
-    gathered = terms(Kernel.GATHER, "embedding", (3, 5), (4, 6), at(F16))
-    assert gathered == Terms(memory=16 + 8, fabric=8 + 6 + 2 * TR, launch=50)
-    turned = terms(Kernel.TRANSPOSE, "transpose", (3, 5), (4, 6), at(F16))
-    assert turned == Terms(memory=8, fabric=8 * 6 / 4, launch=50)
-
-
 def test_stencil_counts_every_cell_of_an_element() -> None:
     one = terms(Kernel.STENCIL, "stencil", (1, 10), (4, 4), at(F32), shape=(4, 4, 10, 7))
     assert one == Terms(compute=10 * (7 + 3) * 2 + 7 * 16, fabric=4 * 10, launch=50)
@@ -135,15 +132,31 @@ def test_stencil_counts_every_cell_of_an_element() -> None:
     assert four == Terms(compute=40 * (7 + 3) * 2 + 7 * 16, fabric=4 * 40, launch=50)
 
 
+def test_no_element_of_a_small_grid_has_all_neighbours() -> None:
+    """A star of 25 points reaches eight neighbours along an axis; six columns have five others."""
+    for side, points in ((9, 25), (6, 25 - 2 * 3), (1, 25 - 2 * 8)):
+        found = terms(Kernel.STENCIL, "stencil", (1, 10), (side, side), at(F32), shape=(side, side, 10, 25))
+        assert found.compute == 10 * (points + 3) * 2 + points * 16
+
+
 def test_attention_is_two_products_and_a_softmax_on_a_square() -> None:
     shape = (2, 8, 8, 2, 1, 6)
-    compute = 2 * 3 * 2 * (5 + 4 * 0.25)  # features 12/4, context 8/4, rows 16/4
-    scores = (27 + 3) * (16 + 2 * 2 * 8 * 8 / 16 * 0.25)
+    each = 3 * 2 * (5 + 4 * 0.25)  # two columns share a head of six features; context 8/4, rows 16/4
+    scores = (27 + 3) * (16 + 4 * 2 * 2 * 0.25)  # rows, heads, context of an element
     found = terms(Kernel.ATTENTION, "attention", (4, 2, 3), (4, 4), at(F16), shape=shape)
-    assert found.compute == pytest.approx(4 * compute + scores)
-    assert found.launch == 2 * 4 * 100 + 2 * 50
+    assert found.compute == pytest.approx((4 + 4) * each + scores)
+    assert found.launch == (4 + 4) * 100 + 2 * 50
+    line = collectives.chain(4 * 2, 4, WSE_2) + collectives.broadcast(4 * 2, 4, WSE_2)
+    assert found.fabric == 2 * line
     wide = terms(Kernel.ATTENTION, "attention", (4, 2, 1), (99, 4), at(F16), shape=shape)
     assert wide == found  # what lies outside the square does not help
+
+
+def test_rows_of_two_sequences_take_an_operation_for_each() -> None:
+    shape = (2, 7, 7, 4, 2, 6)
+    found = terms(Kernel.ATTENTION, "attention", (4, 2, 6), (4, 4), at(F16), shape=shape)
+    each = 6 * 2 * (2 * 5 + 4 * 0.25)  # rows 4 to 7 are of both
+    assert found.compute == pytest.approx((4 + 4) * each + (27 + 3) * (16 + 4 * 4 * 2 * 0.25))
 
 
 def test_cached_attention_reads_the_cache_twice() -> None:
@@ -151,18 +164,26 @@ def test_cached_attention_reads_the_cache_twice() -> None:
         Kernel.ATTENTION_CACHED, "attention_cached", (2, 3, 3), (4, 4), at(F16), shape=(2, 1, 12, 2, 1, 6)
     )
     vectors = 2 * 2 * 3  # keys and values, sequences, places per row of elements
-    scores = (27 + 3) * (16 + 2 * ceil(12 * 2 / 16) * 0.25)
+    scores = (27 + 3) * (16 + 2 * 3 * 0.25)  # every column of a head has all of its scores
     assert found.compute == pytest.approx(vectors * (8 + 1) + scores)
     assert (found.memory, found.launch) == (vectors * 7, 3 * 50)
 
 
-def test_cached_attention_sums_scores_along_the_width_and_the_rest_along_the_height() -> None:
+def test_cached_attention_sums_scores_in_the_columns_of_a_head_and_the_rest_along_the_height() -> None:
+    shape = (3, 1, 300, 2, 2, 16)
+    found = terms(Kernel.ATTENTION_CACHED, "attention_cached", (3, 50, 8), (4, 6), at(F16), shape=shape)
+    scores = 3 * 50
+    along = collectives.chain(scores, 2, WSE_2) + collectives.broadcast(scores, 2, WSE_2)
+    down = sum(collectives.allreduce_line(words, 6, WSE_2) for words in (3, 3, 3 * 8))
+    assert found.fabric == pytest.approx(along + down)
+
+
+def test_cached_attention_of_whole_heads_sums_nothing_along_the_width() -> None:
     shape = (3, 1, 300, 8, 2, 16)
     found = terms(Kernel.ATTENTION_CACHED, "attention_cached", (3, 50, 32), (4, 6), at(F16), shape=shape)
-    scores = 3 * ceil(300 * 8 / 24)
     rows, values = 3 * 2, 3 * 32  # largest and sum of two heads; the weighted values
     down = sum(collectives.allreduce_line(words, 6, WSE_2) for words in (rows, rows, values))
-    assert found.fabric == pytest.approx(collectives.allreduce_line(scores, 4, WSE_2) + down)
+    assert found.fabric == pytest.approx(down)
 
 
 @pytest.mark.parametrize(
@@ -235,9 +256,9 @@ def test_every_kernel_and_operation_has_a_cost() -> None:
     assert set(TABLE) == set(Kernel)
     for op, kernel in KERNEL_OF.items():
         shape = {Kernel.STENCIL: (4, 4, 4, 9), Kernel.EXPERTS: (1, 4, 4, 2, 1)}.get(kernel)
-        shape = shape or ((1, 2, 2, 2, 1, 2) if kernel.value.startswith("ATTENTION") else (4, 4, 4))
+        shape = shape or ((1, 2, 2, 2, 1, 2) if kernel.value.startswith("ATTENTION") else (4, 4, 4, 4))
         tile = tile_of(kernel, shape, Rect(0, 0, 3, 2))
-        found = terms(kernel, op, tile, (3, 2), at(F32), shape=shape)
+        found = terms(kernel, op, tile, (3, 2), at(F32), shape=shape, attrs={"k": 1, "head_dim": 4})
         assert all(isfinite(value) and value >= 0 for value in (found.compute, found.memory, found.fabric))
         assert found.cycles > 0
 
@@ -257,8 +278,19 @@ def test_no_element_computes_faster_than_its_lanes(
         shape: tuple[int, ...] = (m, k, n)
         if kernel.value.startswith("ATTENTION"):
             shape = (2, 1 if kernel is Kernel.ATTENTION_CACHED else m, m, 4, 2, 8)
-        shape = {Kernel.EXPERTS: (m, k, n, 4, 2), Kernel.STENCIL: (k, n, m, 7)}.get(kernel, shape)
-        op = {Kernel.STENCIL: "stencil", Kernel.NORM: "rms_norm", Kernel.SOFTMAX: "softmax"}.get(kernel, "x")
+        shape = {
+            Kernel.EXPERTS: (m, k, n, 4, 2),
+            Kernel.STENCIL: (k, n, m, 7),
+            Kernel.MOVE: (m, k, k, m),
+            Kernel.GATHER: (m, k, n, k),
+        }.get(kernel, shape)
+        names = {
+            Kernel.STENCIL: "stencil",
+            Kernel.NORM: "rms_norm",
+            Kernel.SOFTMAX: "softmax",
+            Kernel.MOVE: "reshape",
+        }
+        op = names.get(kernel, "x")
         area = Rect(0, 0, *rect)
         made = Call(0, kernel, op, (), "", 0, area, shape, tile_of(kernel, shape, area), (("causal", 0),))
         lane = (

@@ -13,9 +13,9 @@ from pilots.wafer.errors import ProgramError
 from pilots.wafer.legality import RULES, TILE_SIZES, verify
 from pilots.wafer.machine import WSE_3, Machine, lab_mesh
 from pilots.wafer.memory import region_bytes
-from pilots.wafer.tiling import tile_of
 from pilots.wafer.program import PRODUCTS, SQUARE, Call, Kernel, Program, Rect, Region, Resident, Route
 from pilots.wafer.routes import ROWS, routes_of
+from pilots.wafer.tiling import tile_of
 
 MACHINE = lab_mesh(8, 8)
 Change = Callable[[Program], Program]

@@ -13,9 +13,9 @@ import pilots.replay
 ROOT = Path(pilots.replay.__file__).parents[1]
 WAFER = ROOT / "pilots" / "wafer"
 NUMERICS = """
-    abs add arange asarray ascontiguousarray bool_ broadcast_shapes copysign copyto divide empty_like float32
+    abs add arange asarray ascontiguousarray bool_ broadcast_shapes concatenate copysign copyto divide empty_like float32
     float64 floor frexp full_like inf int32 int64 isfinite maximum maximum.reduce minimum minimum.reduce moveaxis multiply
-    nan negative pad rint sqrt subtract where zeros
+    nan negative pad rint sqrt stack subtract where zeros zeros_like
 """
 HANDLERS = """
     abs add arange argmax argsort array asarray ascontiguousarray bool_ broadcast_to concatenate divide equal errstate

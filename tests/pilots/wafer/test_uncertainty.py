@@ -16,8 +16,8 @@ from pilots.wafer.costs.uncertainty import (
     trust_in,
 )
 from pilots.wafer.machine import WSE_2, WSE_3, Machine, lab_mesh
-from pilots.wafer.tiling import tile_of
 from pilots.wafer.program import Call, Kernel, Mode, Program, Rect, Region
+from pilots.wafer.tiling import tile_of
 from pilots.wafer.workloads import Family
 from tests.pilots.graph.samples import SAMPLES, single
 from tests.pilots.wafer.graphs import compiled, decoder, mlp
@@ -79,20 +79,47 @@ def test_one_strange_product_spoils_a_calibrated_program() -> None:
     for kernel in (Kernel.SUMMA, Kernel.CANNON, Kernel.CONVOLUTION, Kernel.EXPERTS):
         other = replace(made.calls[-1], kernel=kernel)
         found = trust_in(replace(made, calls=(*made.calls, other)), WSE_2)
-        assert (found.state, found.reason) == ("EXTRAPOLIERT", f"Kernel {kernel}")
+        assert (found.state, found.reason) == ("EXTRAPOLIERT", f"nicht kalibriert: Kernel {kernel}")
+
+
+@pytest.mark.parametrize(
+    ("tile", "side", "dtype", "sentence"),
+    [
+        (
+            SQUARE_16,
+            751,
+            F32,
+            "Gitter von 751 Elementen Seitenlänge liegt außerhalb des kalibrierten Bereichs 1 bis 750",
+        ),
+        ((16, 16, 17), 32, F32, "Kachel 16 × 16 × 17 ist nicht kalibriert (nur quadratische von 4 bis 46)"),
+        (SQUARE_16, 32, F16, "Zahlentyp float16 ist nicht kalibriert"),
+    ],
+)
+def test_a_size_beyond_the_calibration_is_told_in_a_sentence(
+    tile: tuple[int, int, int], side: int, dtype: DType, sentence: str
+) -> None:
+    assert trust_in(product(Kernel.SUMMA, tile, side, dtype), WSE_2).reason == sentence
+
+
+@pytest.mark.parametrize("context", [4095, 4097])
+def test_a_context_of_which_one_is_calibrated_is_told_in_a_sentence(context: int) -> None:
+    graph = decoder(phase="prefill", context=context)
+    made = compiled(graph, grid=480, capacity=False, kernels=(Kernel.MESH_GEMM, Kernel.GEMV))
+    sentence = f"Kontext von 4.{context - 4000:03d} Token weicht vom einzigen kalibrierten Wert 4.096 ab"
+    assert trust_in(made, WSE_2).reason == sentence
 
 
 def test_products_alone_are_no_language_model() -> None:
     found = trust_in(product(Kernel.MESH_GEMM, SQUARE_16, 480, F16), WSE_2)
     assert (found.family, found.state) == (Family.PREFILL, "EXTRAPOLIERT")
-    assert found.reason == "kein Sprachmodell"
+    assert found.reason == "das Modell ist kein Sprachmodell"
 
 
 @pytest.mark.parametrize(("width", "height"), [(32, 16), (16, 32), (32, 31)])
 def test_a_region_that_is_no_square_is_never_calibrated(width: int, height: int) -> None:
     made = product(Kernel.SUMMA, SQUARE_16, 32, F32)
     found = trust_in(replace(made, regions=(*made.regions, Region(0, Rect(0, 0, width, height)))), WSE_2)
-    assert (found.state, found.reason) == ("EXTRAPOLIERT", "Region nicht quadratisch")
+    assert (found.state, found.reason) == ("EXTRAPOLIERT", "eine Region ist nicht quadratisch")
 
 
 @pytest.mark.parametrize(("systems", "copies"), [(2, 1), (1, 2), (16, 1)])

@@ -62,7 +62,8 @@ def test_the_same_digest_is_said_beside_the_verdict_on_the_signatures(
     (line,) = found["replay"]
     assert line["state"] == "gleich"
     assert line["expected"] == line["actual"]
-    assert line["reason"].endswith("Das belegt die Rechnung, nicht die Wirklichkeit.")
+    assert "Das belegt die Rechnung, nicht die Wirklichkeit." in line["reason"]
+    assert line["reason"].endswith(verify_replay.PINNED)
     code, found = main(folder, capsys, "--replay", "--evidence", str(folder), root=False)
     assert (code, found["replay"][0]["state"]) == (report.EXIT_NO_ANCHOR, "gleich")
 
@@ -76,7 +77,8 @@ def test_another_digest_is_no_success_though_the_signatures_hold(
     code, found = main(tmp_path, capsys, "--replay", "--evidence", str(tmp_path))
     assert (code, found["exit_code"]) == (report.EXIT_INVALID, report.EXIT_VALID)
     assert found["replay"][0]["state"] == "verschieden"
-    assert "result" in found["replay"][0]["reason"]
+    assert "Verschieden: Ausgaben." in found["replay"][0]["reason"]
+    assert found["replay"][0]["reason"].endswith(verify_replay.PINNED)
     code, _ = main(tmp_path, capsys, "--replay", "--evidence", str(tmp_path), root=False)
     assert code == report.EXIT_INVALID
     assert main(tmp_path, capsys)[0] == report.EXIT_VALID
@@ -142,5 +144,6 @@ def test_people_read_one_line_below_the_report(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("Gültig und vollständig")
     assert lines[-1] == (
-        "Nachrechnung: gleich – Nachgerechnet, gleiches Ergebnis. Das belegt die Rechnung, nicht die Wirklichkeit."
+        "Nachrechnung: gleich – Nachgerechnet, gleiches Ergebnis. Das belegt die Rechnung, nicht die Wirklichkeit. "
+        f"{verify_replay.PINNED}"
     )

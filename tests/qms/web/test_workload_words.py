@@ -106,7 +106,9 @@ def test_touched_criteria() -> None:
 
 
 def test_threshold_in_words() -> None:
-    assert comparator_words("GE", Decimal("0.99900000")) == "mindestens\u00a00,999"
+    assert comparator_words("GE", Decimal("0.99900000"), "ratio") == "mindestens\u00a00,999"
+    assert comparator_words("LE", Decimal("50.0"), "ms") == "höchstens\u00a050\u00a0ms"
+    assert comparator_words("EQ", Decimal(0), "n") == "gleich\u00a00"
 
 
 @pytest.mark.parametrize(

@@ -23,14 +23,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from pilots.wafer.costs.traffic import PACKET
 from pilots.wafer.cycle.image import Position
 from pilots.wafer.cycle.layout import DEPTH as QUEUE
 
 Ids = npt.NDArray[np.int64]
 EVERY_ROW: Final = -1
-# Wavelets of a packet for one element, half a queue, and for several: what fits a whole one.
-PACKET: Final = QUEUE // 2
-SHARED_PACKET: Final = QUEUE
+SHARED_PACKET: Final = QUEUE  # wavelets of a packet for several elements; PACKET for one
 # Axis and direction of a stream: the side it goes to and the one it comes from.
 SIDES: Final = {
     ("x", True): ("E", "W"),

@@ -16,7 +16,7 @@ from pilots.wafer.handlers.base import Array, number, wide
 from pilots.wafer.numerics import Float, exp
 from pilots.wafer.numerics_sums import chained_sum, largest
 from pilots.wafer.program import Call
-from pilots.wafer.tiling import heads_on
+from pilots.wafer.tiling import heads_on, summed_features
 
 VECTORS, DIVISIONS = ELEMENT_OPS["softmax"]
 # Scale and largest; powers and their sum; shares.
@@ -65,10 +65,10 @@ class Heads:
 
     @classmethod
     def of(cls, call: Call, columns: int) -> Heads:
-        """Return the heads of a call on at most so many columns; a tile of features is never cut."""
+        """Return the heads of a call on at most so many columns."""
         heads, kv_heads, size = (number(call, name) for name in ("heads", "kv_heads", "head_dim"))
-        held, span, _ = heads_on(heads, size, call.tile[2], columns)
-        return cls(heads, kv_heads, size, min(call.tile[2], size), held, span)
+        held, span, _ = heads_on(heads, size, columns)
+        return cls(heads, kv_heads, size, summed_features(heads, size, columns, call.tile[2]), held, span)
 
     @property
     def groups(self) -> int:

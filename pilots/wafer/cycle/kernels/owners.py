@@ -15,8 +15,8 @@ from pilots.wafer.cycle.kernels.base import cuts, tiles
 from pilots.wafer.cycle.kernels.exchange import EVERY_ROW, Group, Homes, Ids, Stage, plan
 from pilots.wafer.cycle.kernels.words import words_of
 from pilots.wafer.handlers.base import Array
-from pilots.wafer.tiling import tile_of
 from pilots.wafer.program import Call
+from pilots.wafer.tiling import tile_of
 
 # Threads beside the main one: two send, two receive; each waits for or gives the signal of the same number.
 SENDERS: Final = (1, 2)

@@ -38,6 +38,14 @@
     if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
   });
 
+  // A file above the limit is refused before a minute of sending.
+  document.addEventListener("change", ({ target }) => {
+    if (!target.dataset.maxBytes) return;
+    const tooLarge = target.files[0]?.size > Number(target.dataset.maxBytes);
+    target.setCustomValidity(tooLarge ? target.dataset.tooLarge : "");
+    target.reportValidity();
+  });
+
   document.addEventListener("htmx:xhr:progress", (event) => {
     const upload = event.target.querySelector("[data-upload]");
     if (!upload || !event.detail.total) return;
@@ -45,10 +53,10 @@
     upload.querySelector("progress").value = event.detail.loaded / event.detail.total;
   });
 
-  // An upload that is refused shows its page; what has no page (too large, connection lost) goes the plain way.
+  // An upload that is refused shows its page; what has no page (connection lost) goes the plain way.
   document.addEventListener("htmx:beforeSwap", (event) => {
     const { detail } = event;
-    if ([403, 404, 409, 422].includes(detail.xhr.status)) Object.assign(detail, { shouldSwap: true, isError: false });
+    if ([403, 404, 409, 413, 422].includes(detail.xhr.status)) Object.assign(detail, { shouldSwap: true, isError: false });
   });
   for (const failure of ["htmx:responseError", "htmx:sendError"]) document.addEventListener(failure, (event) => {
     if (event.target.querySelector("[data-upload]")) event.target.submit();

@@ -7,6 +7,7 @@
   const pictures = document.querySelectorAll("[data-picture]");
   const play = one("play");
   const slide = document.getElementById("bild");
+  const missed = one("missed");
   const sentence = one("sentence");
   const words = [play.textContent, play.dataset.stop];
   let index = data.index;
@@ -57,6 +58,7 @@
     for (const picture of pictures) draw(picture, doing, held, moves);
     tell(doing, held, moves);
     sentence.firstElementChild.textContent = text;
+    if (missed) missed.hidden = true;
     slide.value = index;
     slide.setAttribute("aria-valuetext", text);
     for (const link of document.querySelectorAll("[data-step]"))
@@ -74,23 +76,30 @@
     sentence.setAttribute("aria-live", on ? "off" : "polite");
   };
 
+  // Who steps wants to see what changes.
+  const step = (wanted) => {
+    run(false);
+    show(wanted);
+    document.getElementById("ablauf").scrollIntoView({ block: "nearest" });
+  };
+
   const steps = { first: () => 0, previous: () => index - 1, next: () => index + 1, last: () => frames.length - 1 };
   document.addEventListener("click", (event) => {
     const link = event.target.closest("[data-step]");
     if (!link) return;
     event.preventDefault();
-    run(false);
-    show(steps[link.dataset.step]());
+    step(steps[link.dataset.step]());
   });
   play.addEventListener("click", () => {
     const start = !timer;
     if (start && index === frames.length - 1) show(0);
     run(start);
   });
-  slide.addEventListener("input", () => { run(false); show(Number(slide.value)); });
+  slide.addEventListener("input", () => step(Number(slide.value)));
 
   slide.max = frames.length - 1;
   slide.value = index;
+  slide.style.padding = 0; // the thumb reaches both ends
   one("jump").hidden = true;
   one("slide").hidden = play.hidden = false;
 })();

@@ -272,7 +272,7 @@ def test_several_runs_of_a_file_ask_for_a_number() -> None:
     with pytest.raises(BenchmarkRefused) as caught:
         read(data, "x")
     assert caught.value.code == "SEVERAL_RUNS"
-    assert "1: Anfragerate 1.0; 2: Anfragerate 2.0" in caught.value.message_de
+    assert "1: Anfragerate 1.0, 318 s; 2: Anfragerate 2.0, 339 s" in caught.value.message_de
     assert read(data, "x", run=2).completed == 600
     for number in (0, 7, -1):
         with pytest.raises(BenchmarkRefused):

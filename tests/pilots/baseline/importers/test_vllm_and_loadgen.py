@@ -186,3 +186,30 @@ def test_imported_facts_are_canonical_and_say_that_nothing_was_repeated() -> Non
     assert canonical.loads(canonical.dumps(facts)) == facts
     assert (facts["source"], facts["repetitions"], facts["throughput_cv"]) == ("IMPORT", 1, None)
     assert facts["measured_at"] == "2026-11-30T00:25:02"
+
+
+def test_importer_does_not_know_the_role_of_a_run() -> None:
+    facts = {
+        role: ev02_imported(
+            read(load(OK), OK),
+            run_id="r",
+            platform={},
+            fingerprint="",
+            model_digest="m",
+            measured_at="2026-01-01T00:00:00Z",
+            raw_sha256="0" * 64,
+            role=role,
+        )
+        for role in ("BASELINE", "ZIEL")
+    }
+    assert {role: item["role"] for role, item in facts.items()} == {"BASELINE": "BASELINE", "ZIEL": "ZIEL"}
+    assert facts["BASELINE"] | {"role": "ZIEL"} == facts["ZIEL"]
+
+
+def test_facts_name_tool_and_version() -> None:
+    run = read(load("v5.1_B200x8_llama2-70b-99_Interactive_mlperf_log_detail.txt.gz"), "x")
+    facts = ev02_imported(
+        run, run_id="r", platform={}, fingerprint="", model_digest="m", measured_at="", raw_sha256="0" * 64
+    )
+    assert facts["tool"] == "MLPerf LoadGen 5.0.25"
+    assert facts["measured_at"] == "2025-07-21T05:55:58Z"

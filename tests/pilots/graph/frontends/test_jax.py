@@ -106,11 +106,10 @@ def refused(function, *examples) -> GraphError:
         (lambda x: lax.fori_loop(0, 3, lambda _, y: y * 2, x), "scan", "Kontrollfluss"),
         (lambda x: lax.while_loop(lambda y: y.sum() < 9, lambda y: y + 1, x), "while", "Kontrollfluss"),
         (lambda x: lax.cond(x.sum() > 0, lambda y: y, lambda y: -y, x), "cond", "Kontrollfluss"),
-        (lambda x: jnp.where(x > 0, x, -jnp.inf), "select_n", "endliche"),
+        (lambda x: jnp.where(x > 0, x, -jnp.inf) * 2, "mul", "endliche"),
         (lambda x: jnp.abs(x) ** 1.7, "pow", "Potenz"),
         (lambda x: x[:, ::2], "slice", "Schrittweite"),
         (lambda x: x[:, IDS], "gather", "ersten Dimension"),
-        (lambda x: jax.nn.gelu(x, approximate=False), "erf", "keine Entsprechung"),
     ],
 )
 def test_operation_that_is_not_there_is_named(function, op, words):

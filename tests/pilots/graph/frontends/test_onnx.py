@@ -80,14 +80,16 @@ MODELS = {
     "all": lambda on: on("ReduceMean", "x", keepdims=0),
     "argmax": lambda on: on("ArgMax", "x", axis=1, keepdims=0),
     "rows": lambda on: on("LogSoftmax", on("Softmax", "x", axis=1)),
-    "gelu": lambda on: on("Gelu", "x", approximate="tanh"),
+    "gelu": lambda on: on("Gelu", on("Gelu", "x", approximate="tanh")),
+    "erf": lambda on: on("Erf", "x"),
+    "batch_norm": lambda on: on("BatchNormalization", on("Transpose", "x", perm=[0, 2, 1]), "w", "w", "w", "p", epsilon=1e-3),
     "layer_norm": lambda on: on("LayerNormalization", "x", "w", "w", axis=2),
     "gemm": lambda on: on("Gemm", on("Squeeze", on("Slice", "x", on.ints(0), on.ints(1), on.ints(0)), on.ints(0)), "m", "w", transA=0, transB=1),
     "matmul": lambda on: on("MatMul", "x", on("Transpose", "x", perm=[0, 2, 1])),
     "dropout": lambda on: on("Dropout", "x"),
     "types": lambda on: on("Cast", on("Cast", "x", to=TensorProto.FLOAT16), to=TensorProto.FLOAT),
 }  # fmt: skip
-WEIGHTS = {"w": uniform(2, "w", (4,)), "m": uniform(3, "m", (4, 4))}
+WEIGHTS = {"w": uniform(2, "w", (4,)), "m": uniform(3, "m", (4, 4)), "p": uniform(4, "p", (4,)) + 2}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -253,8 +255,8 @@ BODY = helper.make_graph([helper.make_node("Identity", ["x"], ["z"])], "body", [
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (nodes(helper.make_node("Erf", ["x"], ["y"])), "keine Entsprechung"),
-        (nodes(helper.make_node("Gelu", ["x"], ["y"])), "approximate"),
+        (nodes(helper.make_node("CumSum", ["x"], ["y"])), "keine Entsprechung"),
+        (nodes(helper.make_node("Gelu", ["x"], ["y"], approximate="other")), "approximate"),
         (nodes(helper.make_node("If", ["x"], ["y"], then_branch=BODY, else_branch=BODY)), "keine Entsprechung"),
         (nodes(helper.make_node("Relu", ["x"], ["y"], body=BODY)), "Kontrollfluss"),
         (nodes(helper.make_node("Relu", [], ["y"])), "passen nicht"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import lru_cache
 
 import numpy as np
@@ -136,6 +137,25 @@ def test_every_operation_has_a_kernel_and_a_place(name, framework):
     assert report.unsupported_ratio == "0"
     assert report.partitioning_required is False
     assert all(item.places for item in report.operations)
+
+
+@pytest.mark.parametrize(("name", "framework"), EVERY)
+def test_rows_of_the_trail_say_what_became_of_them(name, framework):
+    """Every operation of the finished graph is in the rows as often as it is there, and rows name no other."""
+    found = captured(name, framework)
+    became = Counter(op for row in found.trail.rows for op in row.became)
+    there = Counter(node.op for node in found.graph.nodes)
+    assert set(became) == set(there)
+    assert became >= there
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_operation_a_formula_took_in_names_the_formula(framework):
+    rows = captured("encoder", framework).trail.rows
+    for op in ("layer_norm", "softmax", "gelu"):
+        assert any(op in row.became for row in rows)
+    if framework == "jax":  # the mean, the root and the product are all part of it
+        assert sum("layer_norm" in row.became for row in rows) > 10
 
 
 def _emitted(found):

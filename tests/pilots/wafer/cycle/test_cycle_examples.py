@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pilots.wafer.cycle.deadlock import Deadlock, Link
 from pilots.wafer.cycle.examples import ROOM, all_send_first, around
 from pilots.wafer.cycle.simulate import simulate
 from pilots.wafer.cycle.tracing import trace
@@ -28,7 +29,27 @@ def test_one_word_more_stands_still(grid):
     blamed = {link.blamed for link in found.deadlock.links}
     assert blamed <= set(around(*grid))
     assert "kann Farbe 0 nicht senden, weil Element (1, 0) sie nicht abnimmt" in found.deadlock.message_de
-    assert ("schließt sich der Kreis" in found.deadlock.message_de) == (len(around(*grid)) <= 8)
+    length = len(around(*grid))
+    assert len(found.deadlock.links) == length
+    assert found.deadlock.parts_de[-1] == "damit schließt sich der Kreis"
+    assert len(found.deadlock.parts_de) == min(length, 9) + 1
+    hidden = f"dazwischen warten {length - 8} weitere Elemente ebenso"
+    assert (hidden in found.deadlock.message_de) == (length > 9)
+
+
+@pytest.mark.parametrize(("length", "shown"), [(1, 1), (8, 8), (9, 9), (10, 9), (30, 9)])
+def test_a_long_chain_shows_its_cause_and_closes_only_where_it_does(length, shown):
+    chain = [Link((x, 0), f"wartet auf {x + 1}", (x + 1, 0)) for x in range(length - 1)]
+    ended = Deadlock(5, (*chain, Link((length - 1, 0), "ist fertig", None)))
+    assert len(ended.parts_de) == shown
+    assert ended.parts_de[-1] == f"Element ({length - 1}, 0) ist fertig"
+    assert "Kreis" not in ended.message_de
+    assert "bemerkt nach 5 Takten" in ended.message_de
+    closed = Deadlock(5, (*chain, Link((length - 1, 0), "wartet", (0, 0))))
+    assert len(closed.parts_de) == shown + 1
+    assert closed.message_de.endswith(
+        "damit schließt sich der Kreis. Bitte prüfen Sie Farben, Wege und Reihenfolge."
+    )
 
 
 @pytest.mark.parametrize("grid", GRIDS)

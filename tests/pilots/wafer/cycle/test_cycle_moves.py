@@ -21,8 +21,8 @@ from pilots.wafer.errors import ProgramError, RequestError
 from pilots.wafer.handlers.table import HANDLERS, apply
 from pilots.wafer.machine import lab_mesh
 from pilots.wafer.numerics import narrowed
-from pilots.wafer.tiling import tile_of
 from pilots.wafer.program import Call, Kernel, Rect
+from pilots.wafer.tiling import tile_of
 from tests.pilots.wafer.hand_built import numbers
 
 LAB = lab_mesh(16, 16)

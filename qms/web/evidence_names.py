@@ -1,0 +1,127 @@
+"""German words for the keys and codes of evidence files; the English catalogue translates them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy as lazy
+
+NAMES: Final[dict[str, Promise | str]] = {
+    "role": lazy("Art des Laufs"),
+    "source": lazy("Entstanden durch"),
+    "mode": lazy("Betriebsmodus"),
+    "tool": lazy("Werkzeug"),
+    "emulator_version": lazy("Version des Emulators"),
+    "repetitions": lazy("Wiederholungen"),
+    "iterations": lazy("Durchläufe je Wiederholung"),
+    "throughput_cv": lazy("Streuung des Durchsatzes"),
+    "failed_requests": lazy("Fehlgeschlagene Anfragen"),
+    "measured_at": lazy("gemessen am"),
+    "started_at": lazy("begonnen am"),
+    "peak_sram_bytes": lazy("Belegter Speicher auf dem Wafer"),
+    "sram_capacity_bytes": lazy("Vorhandener Speicher auf dem Wafer"),
+    "off_wafer_bytes": lazy("Verkehr außerhalb des Wafers"),
+    "unsupported_ops": lazy("Nicht unterstützte Operationen"),
+    "calibration_note": lazy("Kalibrierung"),
+    "fingerprint": lazy("Fingerabdruck des Workloads"),
+    "model_digest": lazy("Prüfsumme des Modells"),
+    "criteria_sha256": lazy("Prüfsumme der eingefrorenen Kriterien"),
+    "result_digest": lazy("Prüfsumme des Ergebnisses"),
+    "machine_sha256": lazy("Prüfsumme der Maschinenbeschreibung"),
+    "program_digest": lazy("Prüfsumme des Programms"),
+    "environment_digest": lazy("Prüfsumme der Messumgebung"),
+    "manifest_sha256": lazy("Prüfsumme des Laufmanifests"),
+    "raw_sha256": lazy("Prüfsumme der Rohdatei"),
+    "validity": lazy("Gültigkeit des Laufs"),
+    "note": lazy("Hinweis"),
+    "hardware_gen": lazy("Hardware"),
+    "system_release": lazy("System-Release"),
+    "framework_release": lazy("Framework"),
+    "operating_model": lazy("Betriebsmodell"),
+    "profile": lazy("Plattformprofil"),
+    "profile_version": lazy("Version des Profils"),
+    "kind": lazy("Art der Plattform"),
+    "bestand": lazy("im Bestand"),
+    "development_machine": lazy("Entwicklungsrechner"),
+    "devices": lazy("Geräte"),
+    "memory_bytes": lazy("Speicher je Gerät"),
+    "topology": lazy("Verbindung"),
+    "sharding": lazy("Aufteilung"),
+    "reference": lazy("Verglichen mit"),
+    "framework": lazy("Framework"),
+    "version": lazy("Release des Frameworks"),
+    "provenance": lazy("Übernahme aus dem Framework"),
+    "total_ops": lazy("Operationen"),
+    "unsupported_ratio": lazy("Anteil nicht unterstützter Operationen"),
+    "custom_ops": lazy("Eigene Operationen"),
+    "weight_bytes": lazy("Größe der Gewichte"),
+    "software": lazy("Software"),
+    "lineage.commit": lazy("Stand des Quelltexts (Commit)"),
+    "lineage.data_sha256": lazy("Trainingsdaten"),
+    "lineage.inputs_sha256": lazy("Eingaben des Laufs"),
+    "lineage.environment": lazy("Umgebung der Aufzeichnung"),
+    "lineage.seed": lazy("Startwert"),
+    "lineage.registry": lazy("Eintrag im Modellverzeichnis"),
+    "lineage.artefact": lazy("Modelldatei"),
+    "lineage.seeded": lazy("Übrige Herkunft"),
+    "open_links": lazy("Herkunft nicht angegeben"),
+    "replay.equal": lazy("Nachgerechnet, gleiches Ergebnis"),
+    "replay.digest": lazy("Prüfsumme der Nachrechnung"),
+}
+
+MANIFEST: Final[
+    dict[str, Promise]
+] = {  # in this order on the page; what is not named stands in the listing only
+    "machine.id": lazy("Maschine"),
+    "model.kind": lazy("Modell"),
+    "model.text": lazy("Schichtbreiten"),
+    "model.dtype": lazy("Zahlentyp"),
+    "model.activation": lazy("Aktivierung"),
+    "model.seed": lazy("Startwert der Gewichte"),
+    "inputs.kind": lazy("Eingaben"),
+    "inputs.batch": lazy("Beispiele"),
+    "inputs.seed": lazy("Startwert der Eingaben"),
+    "kernels": lazy("Erlaubte Kernel"),
+    "prediction.calibration": lazy("Zustand des Modells"),
+    "emulator_version": lazy("Version des Emulators"),
+    "model.file_sha256": lazy("Prüfsumme der Modelldatei"),
+    "inputs.sha256": lazy("Prüfsumme der Eingaben"),
+    "model_digest": lazy("Prüfsumme des Modells"),
+    "graph_signature": lazy("Prüfsumme des Aufbaus"),
+    "machine.sha256": lazy("Prüfsumme der Maschinenbeschreibung"),
+    "calibration_sha256": lazy("Prüfsumme der Kalibrierung"),
+    "program_digest": lazy("Prüfsumme des Programms"),
+    "result_digest": lazy("Prüfsumme des Ergebnisses"),
+}
+WORDS: Final[dict[str, dict[str, Promise | str]]] = {
+    "framework": {"pytorch": "PyTorch", "jax": "JAX", "onnx": "ONNX"},
+    "mode": {
+        "RESIDENT": lazy("Gewichte liegen auf dem Wafer"),
+        "WEIGHT_STREAMING": lazy("Gewichte werden geladen"),
+    },
+    "role": {"ZIEL": lazy("Ziellauf"), "BASELINE": lazy("Vergleichsbasis")},
+    "source": {
+        "MESSBEFEHL": lazy("Messbefehl"),
+        "IMPORT": lazy("eingereichte Datei"),
+        "EMULATOR": lazy("Emulator"),
+    },
+    "model.kind": {
+        "mlp": lazy("aus Schichtbreiten"),
+        "capture": lazy("Aufzeichnung"),
+        "decoder": lazy("Sprachmodell"),
+    },
+    "inputs.kind": {"example": lazy("Beispiele in der Modelldatei")},
+    "prediction.calibration": {
+        "KALIBRIERT": lazy("kalibriert"),
+        "EXTRAPOLIERT": lazy("extrapoliert"),
+        "AUSSERHALB_KALIBRIERUNG": lazy("außerhalb der Kalibrierung"),
+    },
+}
+EFFORT: Final[dict[str, Promise]] = {
+    "MODELLCODE": lazy("Modellcode"),
+    "DATENPIPELINE": lazy("Datenpipeline"),
+    "PLATTFORMBETRIEB": lazy("Plattformbetrieb"),
+    "SICHERHEIT_DATENSCHUTZ": lazy("Sicherheit und Datenschutz"),
+    "TESTS": lazy("Tests"),
+}

@@ -1,0 +1,57 @@
+"""Quality targets that outputs decide: shown with value and verdict on the page of the run and of EV-06."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+
+from qms.audit.actors import SYSTEM
+from qms.audit.events import AuditKind
+from qms.audit.services import record, unit
+from qms.evidence.models import EvidenceItem
+from qms.web import evidence_targets
+from tests.pilots.capture_house import page, run_of, world
+from tests.walk import World, screen
+
+__all__ = ["world"]
+pytestmark = pytest.mark.django_db
+
+
+def judged_on_outputs(world: World, metric: str, threshold: str, comparator: str) -> None:
+    """Give the workload another quality target than that of the house, as if it had been frozen with it."""
+    with unit(actor=SYSTEM):
+        target = world.workload.quality_targets.get()
+        target.metric, target.threshold, target.comparator = metric, Decimal(threshold), comparator
+        target.unit, target.percentile = "ratio", ""
+        target.save()
+        record(AuditKind.DEMO_SEEDED, actor=SYSTEM, subject_ref=("Test", "1"))
+
+
+@pytest.mark.parametrize(
+    ("metric", "threshold", "comparator", "texts"),
+    [
+        ("output_cosine", "0.999", "GE", ["mindestens 0,999", "erreicht 1 Urteil erreicht"]),
+        ("output_cosine", "1", "GT", ["größer als 1", "erreicht 1 Urteil nicht erreicht"]),
+        ("output_rel_dev", "0.00001", "LE", ["höchstens 0,00001", "Urteil erreicht"]),
+    ],
+)
+def test_a_target_judged_on_the_outputs_is_shown_with_value_and_verdict(
+    world: World, metric: str, threshold: str, comparator: str, texts: list[str]
+) -> None:
+    judged_on_outputs(world, metric, threshold, comparator)
+    item = EvidenceItem.objects.get(type="EV-06")
+    pages = (
+        page(world, run_of("ZIEL")),
+        screen(world.browser("pr01").get(reverse("evidence", args=[item.pk]))),
+    )
+    for shown in pages:
+        for text in texts:
+            assert text in shown.replace("\u00a0", " ")
+        assert " ratio" not in shown.split("Alle Angaben")[0]
+
+
+def test_a_target_that_outputs_do_not_decide_has_no_row_there(world: World) -> None:
+    assert evidence_targets.table_of(EvidenceItem.objects.get(type="EV-06")) is None
+    assert evidence_targets.table_of(EvidenceItem.objects.get(type="EV-04")) is None
