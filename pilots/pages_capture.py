@@ -86,11 +86,11 @@ def _row(item: dict[str, Any]) -> list[dict[str, Any]]:
     notes += [item["reason"]] if item["reason"] else []
     notes += [] if item["became"] or item["reason"] else [_("nur umgeordnet oder vorab berechnet")]
     return [
-        {"text": item["op"]},
+        {"text": item["op"], "code": True},
         {"text": formats.number(item["count"], 0)},
         {"text": ", ".join(item["became"]) or "–"},
         {"text": ", ".join(item["kernels"]) or "–"},
-        {"text": ", ".join(places[:MAX_PLACES]) or "–", "small": more},
+        {"text": ", ".join(places[:MAX_PLACES]) or "–", "code": True, "small": more},
         {"status": "OPERATION", **state, "small": " · ".join(notes)},
     ]
 

@@ -86,6 +86,21 @@ def test_progress_is_shown_while_the_file_travels(demo_house: House) -> None:
     assert page.evaluate("window.seen")
 
 
+def test_a_file_above_the_limit_is_refused_before_it_is_sent(demo_house: House) -> None:
+    visitor = at_the_upload(demo_house)
+    page, data = visitor.page, to_bytes(perceptron())
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.method))
+    field = page.locator("main [name=file]")
+    field.evaluate("(field, size) => { field.dataset.maxBytes = size }", len(data) - 1)
+    send(page, "modell.wgraph", data)
+    assert "64" in field.evaluate("field => field.validationMessage")
+    assert "POST" not in sent
+    field.evaluate("(field, size) => { field.dataset.maxBytes = size }", len(data))
+    send(page, "modell.wgraph", data)
+    expect(page.get_by_role("main")).to_contain_text(TAKEN)
+
+
 def test_answer_without_a_page_is_asked_for_again_the_plain_way(demo_house: House, settings: Any) -> None:
     visitor = at_the_upload(demo_house)
     visitor.page.route(

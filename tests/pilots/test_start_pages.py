@@ -6,11 +6,13 @@ import html
 import re
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.urls import reverse
 
 from pilots import demo
+from pilots.jobs import remaining
 from pilots.models import Run
 from pilots.services import results, runs
 from qms.audit.actors import SYSTEM
@@ -190,3 +192,42 @@ def test_looking_at_a_blocked_page_leaves_no_event(world: World) -> None:
     before = AuditEvent.objects.count()
     browser.get(reverse("pilot_baseline", args=[world.workload_id]))
     assert AuditEvent.objects.count() == before
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, ""),
+        (29.9, ""),
+        (30, "noch etwa 1 Minute"),
+        (89, "noch etwa 1 Minute"),
+        (91, "noch etwa 2 Minuten"),
+        (4 * 3600, "noch etwa 240 Minuten"),
+    ],
+)
+def test_time_that_is_left_is_told_in_whole_minutes(seconds: float, text: str) -> None:
+    assert remaining(seconds) == text
+
+
+def test_a_long_measurement_says_how_long_it_will_take(world: World) -> None:
+    said: list[str] = []
+    with (
+        mock.patch("pilots.jobs.perf_counter_ns", Ticks(10_000_000)),
+        mock.patch("qms.core.jobs.JobContext.progress", lambda _self, _permille, text: said.append(text)),
+    ):
+        started(world)
+        jobs.run_pending()
+    assert said[0] == "Messung: 0 von 20.000"
+    assert "Messung: 0 von 20.000, noch etwa 3 Minuten" in said
+    assert said[-1] == "Messung: 20.000 von 20.000"
+
+
+class Ticks:
+    """A clock on which each reading is `step` nanoseconds later."""
+
+    def __init__(self, step: int) -> None:
+        self._now, self._step = 0, step
+
+    def __call__(self) -> int:
+        self._now += self._step
+        return self._now

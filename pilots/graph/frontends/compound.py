@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod, sqrt
+from math import factorial, pi, prod, sqrt
 from typing import Final
 
 import numpy as np
@@ -16,6 +16,8 @@ from pilots.graph.ir import DType
 Axes = Sequence[int]
 _SCALE_TOLERANCE: Final = 1e-6
 ERF_SLOPE: Final = 0.3275911
+ERF_NEAR: Final = 0.5
+ERF_SERIES: Final = tuple(2 / sqrt(pi) * (-1) ** n / (factorial(n) * (2 * n + 1)) for n in range(7))
 ERF_TERMS: Final = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 BATCH_STATISTICS_DE: Final = (
     "BatchNorm gibt es nur mit gespeicherten Kennwerten, im Auswertungsmodus (eval, track_running_stats=True)"
@@ -238,16 +240,28 @@ def erf_tail(emit: Emitter, size: Value, squared: Value) -> Value:
     return emit.binary("mul", total, emit.unary("exp", emit.unary("neg", squared)))
 
 
-def erf(emit: Emitter, value: Value, *, complement: bool = False) -> Value:
-    """Return the error function, or 1 minus it."""
+def erf(emit: Emitter, value: Value) -> Value:
+    """Return the error function; near 0 by its series (7.1.5), where what is left of 1 - tail would be rounded away."""
+    wide = emit.cast(value, DType.FLOAT32)
+    size, squared = emit.unary("abs", wide), emit.unary("square", wide)
+    far = emit.binary("sub", emit.full(size, 1), erf_tail(emit, size, squared))
+    far = emit.where(emit.compare("less", wide, emit.scalar(0, wide)), emit.unary("neg", far), far)
+    near = emit.scale(squared, ERF_SERIES[-1])
+    for term in ERF_SERIES[-2:0:-1]:
+        near = emit.binary("mul", emit.binary("add", near, emit.scalar(term, near)), squared)
+    near = emit.binary("mul", wide, emit.binary("add", near, emit.scalar(ERF_SERIES[0], near)))
+    return emit.cast(
+        emit.where(emit.compare("less", size, emit.scalar(ERF_NEAR, size)), near, far), value.dtype
+    )
+
+
+def erfc(emit: Emitter, value: Value) -> Value:
+    """Return 1 minus the error function, within 1.5e-7."""
     wide = emit.cast(value, DType.FLOAT32)
     tail = erf_tail(emit, emit.unary("abs", wide), emit.unary("square", wide))
-    zero, one = emit.scalar(0, wide), emit.scalar(1, wide)
-    if complement:
-        upper, lower = tail, emit.binary("sub", emit.full(tail, 2), tail)
-    else:
-        upper, lower = emit.binary("sub", emit.full(tail, 1), tail), emit.binary("sub", tail, one)
-    return emit.cast(emit.where(emit.compare("less", wide, zero), lower, upper), value.dtype)
+    mirrored = emit.binary("sub", emit.full(tail, 2), tail)
+    found = emit.where(emit.compare("less", wide, emit.scalar(0, wide)), mirrored, tail)
+    return emit.cast(found, value.dtype)
 
 
 def gelu(emit: Emitter, value: Value) -> Value:

@@ -212,7 +212,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "min": _binary("minimum"),
     "logistic": _unary("sigmoid"),
     "erf": lambda on, value: compound.erf(on.emit, value),
-    "erfc": lambda on, value: compound.erf(on.emit, value, complement=True),
+    "erfc": lambda on, value: compound.erfc(on.emit, value),
     "gt": _compare("greater"),
     "lt": _compare("less"),
     "eq": _compare("equal"),

@@ -226,7 +226,7 @@ HANDLERS: Final[Mapping[str, Handler]] = {
     "where": _where,
     "gelu": layers.gelu,
     "erf": lambda on, value: compound.erf(on.emit, value),
-    "erfc": lambda on, value: compound.erf(on.emit, value, complement=True),
+    "erfc": lambda on, value: compound.erfc(on.emit, value),
     "clamp": _clamp,
     "pow": _pow,
     "full": _full,

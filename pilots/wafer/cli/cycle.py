@@ -12,10 +12,11 @@ from pilots.wafer.cli import inputs
 from pilots.wafer.cycle import tracing
 from pilots.wafer.cycle.agreement import Agreement, check, prepare
 from pilots.wafer.cycle.case import Case
-from pilots.wafer.cycle.cases_moves import MOVES_ATTRS
+from pilots.wafer.cycle.cases_moves import MOVES_ATTRS, MOVES_REST
 from pilots.wafer.cycle.kernels.collectives import LINES
 from pilots.wafer.cycle.kernels.table import PROGRAMS
 from pilots.wafer.errors import RequestError
+from pilots.wafer.lowering import KERNEL_OF
 from pilots.wafer.machine import Machine
 from pilots.wafer.program import SHAPES, Kernel
 from qms.core import canonical
@@ -81,24 +82,42 @@ def _case(arguments: argparse.Namespace, machine: Machine) -> Case:
             raise RequestError(f"{name} has no op {op!r}", message_de=sentence)
     names = ("Wörter",) if collective else SHAPES[Kernel(name)]
     grid = _sizes(arguments.grid, 2, "Das Gitter")
-    shape = _sizes(arguments.shape, len(names), "Die Form") if arguments.shape else _usual(name, grid)
+    shape = _sizes(arguments.shape, len(names), "Die Form") if arguments.shape else _usual(name, op, grid)
     if collective and grid[1] != 1:
         raise RequestError("a line", message_de="Ein Kollektiv läuft auf einer Zeile; bitte LÄNGEx1 angeben.")
     limits = (machine.width_pes.value, machine.height_pes.value)
     if any(size > limit for size, limit in zip(grid, limits, strict=True)):
         sentence = f"Das Gitter passt nicht auf {machine.name} mit {limits[0]} × {limits[1]} Elementen."
         raise RequestError(f"grid {grid} exceeds {limits}", message_de=sentence)
+    if op in MOVES_REST:
+        _check_rest(op, shape)
     attrs = MOVES_ATTRS[op](shape) if op in MOVES_ATTRS else ATTRS.get(op, ())
     return Case(name, op, shape, (grid[0], grid[1]), DType(arguments.dtype), machine, attrs)
 
 
-def _usual(name: str, grid: tuple[int, ...]) -> tuple[int, ...]:
+def _check_rest(op: str, shape: tuple[int, ...]) -> None:
+    """Refuse a shape whose operand is another one than the seeded example of an operation has; raises RequestError.
+
+    A table may have any number of entries.
+    """
+    rest = MOVES_REST[op](*shape[:2])
+    free = KERNEL_OF[op] is Kernel.GATHER
+    if min(rest) < 1 or shape[3] != rest[1] or (not free and shape[2] != rest[0]):
+        sentence = f"Zu dieser Form passt der Operand von {op} nicht; bitte geben Sie {'x'.join(map(str, (*shape[:2], *rest)))} an."
+        raise RequestError(f"{op} of {shape}, not {rest}", message_de=sentence)
+
+
+def _usual(name: str, op: str, grid: tuple[int, ...]) -> tuple[int, ...]:
     """Return a small task: eight numbers per element and direction."""
     if name in LINES:
         return (16,)
     if name == Kernel.STENCIL.value:
         return (*grid, 16, 7)
     width, height = 8 * grid[0], 8 * grid[1]
+    if op == "gather":
+        height = 1  # indices on a line
+    if op in MOVES_REST:
+        return (height, width, *MOVES_REST[op](height, width))
     return (height, height, width) if len(SHAPES[Kernel(name)]) == 3 else (height, width)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil, isqrt
 from typing import Final
 
@@ -265,7 +266,7 @@ def _attention(call: Call, at: Setting) -> Terms:
     rows = ceil(batch * queries / side)
     tile = min(call.tile[1], context)
     length = ceil(ceil(context / tile) / side) * tile
-    items = max(last // queries - first // queries + 1 for first, last in _spans(batch * queries, rows))
+    items = _sequences(batch * queries, queries, rows)
     each = held * features * length * (items * c.mesh_dispatch + rows * at.fma_cycles)
     steps = groups * span + ceil(context / length)
     compute = steps * each + _vector(rows * groups * held * length, ELEMENT_OPS["softmax"], at)
@@ -274,9 +275,11 @@ def _attention(call: Call, at: Setting) -> Terms:
     return Terms(compute, 0.0, fabric, steps * c.step + 2 * at.launch)
 
 
-def _spans(size: int, tile: int) -> list[tuple[int, int]]:
-    """Return the first and the last number of each tile."""
-    return [(first, min(first + tile, size) - 1) for first in range(0, size, tile)]
+@lru_cache(maxsize=256)
+def _sequences(size: int, length: int, tile: int) -> int:
+    """Return to how many sequences the rows of one tile belong at most."""
+    firsts = range(0, size, tile)
+    return max((min(first + tile, size) - 1) // length - first // length + 1 for first in firsts)
 
 
 def _attention_cached(call: Call, at: Setting) -> Terms:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from math import ceil
 from typing import Final
 
@@ -19,14 +20,18 @@ Source = Callable[[Call, int, int], int]
 
 def moved(call: Call, words: Words, machine: Machine) -> float:
     """Return the cycles of an operation of MOVE: along rows, along columns, and each number put in its place."""
+    ways = sum(_stage(load, size, words, machine) for load, size in _loads(call))
+    return ways + copy(words(call.tile[0] * call.tile[1]), machine)
+
+
+@lru_cache(maxsize=4096)  # asked for again in every step of a fit
+def _loads(call: Call) -> tuple[tuple[Load, int], ...]:
+    """Return what rows carry, then columns, with the numbers that an index stands for."""
     rows, columns = call.tile
     before = tile_of_matrix(call.shape[2], call.shape[3], call.rect)
     held = before[0] if rows_are_cut(call.shape[2], call.rect.height) else rows
     across, down = _reshaped(call, before) if call.op == "reshape" else _shifted(call, before)
-    ways = ((load_of(across, call.rect.width), held), (load_of(down, call.rect.height), columns))
-    return sum(_stage(load, size, words, machine) for load, size in ways) + copy(
-        words(rows * columns), machine
-    )
+    return (load_of(across, call.rect.width), held), (load_of(down, call.rect.height), columns)
 
 
 def _stage(load: Load, numbers: float, words: Words, machine: Machine) -> float:
@@ -119,18 +124,23 @@ def paired(call: Call, words: Words, machine: Machine) -> float:
     known = dict(call.attrs)
     size = int(str(known["head_dim"]))
     turning = int(str(known.get("rotary_dim", size)))
-    tile = call.tile[1]
+    step = 1 if known.get("interleaved") else turning // 2
+    load = _pairs(call.shape[1], call.tile[1], call.rect.width, (size, turning, step))
+    return _stage(load, call.tile[0], words, machine)
+
+
+@lru_cache(maxsize=256)  # asked for again in every step of a fit
+def _pairs(width: int, tile: int, places: int, head: tuple[int, int, int]) -> Load:
+    """head: its features, those that turn, and how far the second of a pair is behind the first."""
+    size, turning, step = head
 
     def partner(index: int) -> int:
         place = index % size
         if place >= turning:
             return index
-        if known.get("interleaved"):
-            return index ^ 1 if size % 2 == 0 else index - place + (place ^ 1)
-        return index + (turning // 2 if place < turning // 2 else -(turning // 2))
+        return index + (step if place // step % 2 == 0 else -step)
 
-    ways = [(partner(index) // tile, index // tile, index // tile) for index in range(call.shape[1])]
-    return _stage(load_of(ways, call.rect.width), call.tile[0], words, machine)
+    return load_of([(partner(index) // tile, index // tile, index // tile) for index in range(width)], places)
 
 
 def whole_rows(call: Call, words: Words, machine: Machine) -> float:

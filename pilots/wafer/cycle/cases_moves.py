@@ -124,6 +124,17 @@ _ADAM: Final[Attrs] = (
     ("rate", "0.001"),
     ("weight_decay", "0.01"),
 )
+# operation -> the rest of a shape for rows and width of a result, as the attributes below need it.
+MOVES_REST: Final[dict[str, Callable[[int, int], tuple[int, int]]]] = {
+    "reshape": lambda rows, width: (rows // 2, 2 * width),
+    "slice": lambda rows, width: (rows, 16 + width),
+    "concat": lambda rows, width: (rows, width // 2),
+    "pad": lambda rows, width: (rows - 1, width - 2),
+    "broadcast_to": lambda rows, _: (rows, 1),
+    "gather": lambda _, width: (width, 1),
+    "embedding": lambda rows, width: (rows, width),
+    "scatter_add": lambda rows, width: (rows // 2, width),
+}
 # operation -> attributes for a shape that its inputs above fit to.
 MOVES_ATTRS: Final[dict[str, Callable[[tuple[int, ...]], Attrs]]] = {
     "reshape": lambda shape: (("shape", shape[:2]),),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from datetime import date, datetime
 from typing import Any
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
@@ -44,6 +45,13 @@ def soft(value: object) -> str:
     """Return German text with soft hyphens in long words; text in another language stays as it is."""
     text = str(value)
     return soften(text) if (get_language() or "de").startswith("de") else text
+
+
+@register.filter
+def breakable(text: str) -> SafeString:
+    """Return a name or path of source code that may be broken behind its separators; copied, it stays as it is."""
+    *parts, last = re.split(r"(?<=[/._])", text)
+    return format_html("{}{}", format_html_join("", "{}<wbr>", ((part,) for part in parts)), last)
 
 
 @register.filter

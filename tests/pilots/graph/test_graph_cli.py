@@ -7,15 +7,16 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pilots.graph.__main__ import main
 from pilots.graph.capture import Captured, Lineage, from_bytes, to_bytes
-from pilots.graph.cli import capture, origin
+from pilots.graph.cli import capture, factory, origin
 from pilots.graph.frontends.errors import UnsupportedModel
 from pilots.graph.ir import model_digest
 from pilots.graph.mlp import mlp_from_text
-from pilots.graph.trail import Origin, Trail
+from pilots.graph.trail import Adaptation, Origin, Trail
 from qms.core import canonical
 from tests.pilots.graph.capture.files import SMALL, WHOLE, small, whole
 
@@ -35,6 +36,22 @@ def nothing() -> int:
 def unsupported() -> Captured:
     row = Origin("aten.sort", "model.py:2", (), "dafür gibt es keine Entsprechung im Graphen")
     raise UnsupportedModel(Trail("pytorch", "2.13.0", (row,)))
+
+
+def narrowed() -> Captured:
+    found = whole()
+    adapted = (Adaptation("ids", "int64 wird als int32 geführt."),)
+    return replace(found, trail=replace(found.trail, adaptations=adapted))
+
+
+def wrong() -> Captured:
+    found = whole()
+    outputs = {name: array * np.float32(2) for name, array in found.example.outputs.items()}
+    return replace(found, example=replace(found.example, outputs=outputs))
+
+
+def pair():
+    return None, ()
 
 
 THIS = __name__
@@ -157,10 +174,99 @@ def test_missing_extra_is_named(name, monkeypatch):
     def missing(module):
         raise ModuleNotFoundError(f"No module named {module}")
 
-    monkeypatch.setattr(capture.importlib, "import_module", missing)
+    monkeypatch.setattr(factory.importlib, "import_module", missing)
     with pytest.raises(ValueError, match="EXTRA") as caught:
-        capture.front_end(name)
+        factory.front_end(name)
     assert f"[{name}]" in caught.value.message_de
+
+
+MODULES = {
+    "syntax": ("def made(:\n", "Das Modul syntax lässt sich nicht laden (syntax.py:1): SyntaxError: invalid syntax"),
+    "divides": ("x = 1\ny = x / 0\n", "Das Modul divides lässt sich nicht laden (divides.py:2): ZeroDivisionError: division by zero"),
+    "leaves": ("raise SystemExit('Ende')\n", "(leaves.py:1): SystemExit: Ende"),
+    "lacks": ("import no_such_package.part\n", "Das Paket no_such_package fehlt (lacks.py:1); bitte richten Sie es ein."),
+    "later": ("def made():\n    import no_such_package\n", "Das Paket no_such_package fehlt (later.py:2); bitte"),
+    "empty": ("x = 1\n", "das Modul hat keine Funktion dieses Namens"),
+    "wants": ("def made(width, *, depth, other=1, **rest): pass\n", "braucht Argumente (width, depth)"),
+    "breaks": ("def made():\n    raise ValueError('größer\\nals erlaubt.')\n", "Die Funktion breaks:made bricht ab (breaks.py:2): ValueError: als erlaubt."),
+    "silent": ("def made():\n    raise KeyError\n", "(silent.py:2): KeyError."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_fault_in_the_module_of_the_user_is_one_sentence_with_its_line(name, tmp_path, capsys, monkeypatch):
+    code, words = MODULES[name]
+    (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["capture", f"{name}:made", "-o", str(tmp_path / "model.wgraph")]) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+    assert said.endswith(".\n")
+    assert not (tmp_path / "model.wgraph").exists()
+
+
+def test_missing_framework_names_the_extra(tmp_path, capsys, monkeypatch):
+    (tmp_path / "wanting.py").write_text("import torch\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "torch", None)  # as if it were not there
+    assert main(["capture", "wanting:made", "-o", str(tmp_path / "x")]) == 2
+    assert (
+        "Das Paket torch fehlt (wanting.py:1); bitte richten Sie es ein (Zusatz [pytorch])."
+        in capsys.readouterr().err
+    )
+
+
+def test_refusal_says_that_a_file_of_that_name_is_the_older_one(tmp_path, capsys):
+    path = tmp_path / "model.wgraph"
+    path.write_bytes(b"older")
+    assert main(["capture", f"{THIS}:unsupported", "-o", str(path)]) == 2
+    assert f"Die Datei {path} ist die ältere; sie wurde nicht geändert." in capsys.readouterr().err
+    assert path.read_bytes() == b"older"
+
+
+def test_capture_says_how_far_graph_and_framework_are_apart_and_what_was_adapted(tmp_path, capsys):
+    assert main(["capture", f"{THIS}:narrowed", "-o", str(tmp_path / "x")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "Abweichung     v2: 0, erlaubt 1e-05 (gemessen am größten Wert des Frameworks)"
+    assert lines[2] == "Angepasst      ids: int64 wird als int32 geführt."
+    assert main(["inspect", str(tmp_path / "x")]) == 0
+    assert lines[2] in capsys.readouterr().out.splitlines()
+
+
+def test_graph_that_computes_something_else_is_not_written(tmp_path, capsys):
+    path = tmp_path / "model.wgraph"
+    assert main(["capture", f"{THIS}:wrong", "-o", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert (
+        "Der Ausgang v2 des Graphen weicht um 0,5 vom Ergebnis des Frameworks ab, erlaubt ist 1e-05" in said
+    )
+    assert not path.exists()
+
+
+class FixedOnly:
+    """A front end that takes no open batch."""
+
+    @staticmethod
+    def capture(*_made, open_batch=False, example=True):
+        return unsupported() if open_batch else small()
+
+
+class Nothing:
+    """A front end that takes nothing."""
+
+    @staticmethod
+    def capture(*_made, **_options):
+        return unsupported()
+
+
+@pytest.mark.parametrize(("chosen", "helps"), [(FixedOnly, True), (Nothing, False)])
+def test_open_batch_that_does_not_work_says_whether_a_fixed_one_does(
+    chosen, helps, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(capture, "front_end", lambda name: chosen)
+    assert main(["capture", f"{THIS}:pair", "-o", str(tmp_path / "x"), "--open-batch"]) == 2
+    assert ("bitte ohne --open-batch aufzeichnen." in capsys.readouterr().err) is helps
 
 
 def test_factory_must_return_something_to_capture(tmp_path, capsys, monkeypatch):

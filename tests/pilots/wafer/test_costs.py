@@ -187,6 +187,17 @@ def test_cached_attention_of_whole_heads_sums_nothing_along_the_width() -> None:
 
 
 @pytest.mark.parametrize(
+    ("op", "vectors", "divisions", "times"), [("argmax", 2, 0, 2), ("cross_entropy", 27, 1, 3)]
+)
+def test_rows_of_which_one_entry_counts_meet_several_times(
+    op: str, vectors: int, divisions: int, times: int
+) -> None:
+    found = terms(Kernel.REDUCE, op, (3, 4), (6, 2), at(F16))
+    assert found.compute == (vectors + 3 * divisions) * (16 + 12 * 0.25)
+    assert found.fabric == times * collectives.allreduce_line(3, 6, WSE_2)
+
+
+@pytest.mark.parametrize(
     ("activation", "vectors", "divisions"), [("silu", 27, 1), ("gelu", 49, 1), ("relu", 1, 0)]
 )
 def test_experts_are_three_products_and_what_lies_between(

@@ -37,7 +37,7 @@ EXPECTED: dict[str, tuple[int, ...]] = {
     "slice": (3, 3, 3, 5),
     "concat": (3, 8, 3, 5),
     "pad": (4, 7, 3, 5),
-    "broadcast_to": (6, 5),
+    "broadcast_to": (6, 5, 3, 1),
     "gather": (16, 5, 3, 5),
     "embedding": (7, 5, 3, 5),
     "scatter_add": (3, 5, 7, 5),  # seven updates

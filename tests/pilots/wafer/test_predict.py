@@ -58,6 +58,17 @@ def test_calls_counted_once_give_the_same_as_a_plain_loop(graph: Graph, request_
     assert between == pytest.approx(0, abs=1e-6) if len(made.regions) == 1 else between > 0
 
 
+def test_attributes_of_a_call_count() -> None:
+    """The same product as a batch of four, and as one: a program of both costs both."""
+    shape, tile = (16, 32, 32), (16, 8, 8)
+    one = call(Kernel.STATIONARY, "batch_matmul", tile=tile, shape=shape, attrs={"batch": 1})
+    four = call(Kernel.STATIONARY, "batch_matmul", tile=tile, shape=shape, attrs={"batch": 4})
+    made = program(one, four)
+    at = setting(WSE_2, made)
+    assert cost(one, at) != cost(four, at)
+    assert program_terms(made, at).cycles == pytest.approx((cost(one, at) + cost(four, at)).cycles)
+
+
 @pytest.mark.parametrize("batch", [1, 32, 33, 512])
 @pytest.mark.parametrize("machine", [WSE_2, WSE_3], ids=lambda item: item.id)
 def test_parts_of_a_prediction_sum_to_it(machine: Machine, batch: int) -> None:

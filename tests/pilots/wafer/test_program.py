@@ -78,6 +78,7 @@ OTHER: dict[str, Any] = {
     "calls": (),
     "inputs": ("z",),
     "outputs": ("z",),
+    "types": (("z", DType.FLOAT16),),
 }
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from pilots.graph.decoder import decoder_graph
 from pilots.graph.ir import DType, model_digest
 from pilots.graph.known_models import find
 from pilots.graph.mlp import mlp_from_text
-from pilots.graph.trail import Trail
+from pilots.graph.trail import Adaptation, Trail
 from qms.core import canonical
 from tests.pilots.graph.capture.files import SMALL, WHOLE, joined, parts, small
 
@@ -52,7 +53,7 @@ def test_round_trip_is_exact_and_the_file_is_always_the_same(dtype, tmp_path):
 def test_digest_of_the_file_is_fixed():
     assert (
         hashlib.sha256(SMALL).hexdigest()
-        == "c037a836f0d9292ba45b189a20bc18c6a941defb60c9d0a48889f1e61432f19f"
+        == "b04415143469266137b55e0e4b3554efd49ed0f5cbe85c575480d9e8311370c1"
     )
     assert from_bytes(SMALL).trail == small().trail
     assert np.signbit(from_bytes(SMALL).weights["b"][1])
@@ -164,6 +165,22 @@ def test_every_changed_byte_is_noticed(place):
 )  # fmt: skip
 def test_hostile_file_gives_one_sentence(data, code):
     assert refused(data).code == code
+
+
+@pytest.mark.parametrize("size", [1, 4, 33, len(SMALL) // 2, 47, 49])
+def test_file_that_was_not_copied_as_a_whole_says_so(size):
+    assert refused(SMALL[:-size]).code == "TRUNCATED"
+    assert refused(SMALL[:-1]).message_de == "Die Datei ist unvollständig; bitte neu übertragen."
+
+
+def test_adaptations_are_kept_and_have_two_texts():
+    adapted = (Adaptation("ids", "int64 wird als int32 geführt."), Adaptation("Modul", "Auswertungsmodus."))
+    found = replace(small(), trail=replace(small().trail, adaptations=adapted))
+    assert from_bytes(to_bytes(found)).trail == found.trail
+    graph, header, body = parts(SMALL)
+    for wrong in ([{"what": "ids"}], [{"what": "ids", "reason": 1}], ["ids"], {}):
+        graph["trail"]["adaptations"] = wrong
+        assert refused(joined(graph, header, body)).code
 
 
 def test_offsets_may_neither_overlap_nor_leave_a_gap():

@@ -57,7 +57,7 @@ def test_example_and_lineage_are_kept_to_the_bit(name):
 def test_digest_of_the_file_with_an_example_is_fixed():
     assert (
         hashlib.sha256(WHOLE).hexdigest()
-        == "ff30f18443982583252564d41d3d70448ceddc2a0300cf1241d66b5efb8a1e19"
+        == "50317905a44f16aea1ba620fb5a0c395ef1e6ad1b97252fc939271c4ad3b6d41"
     )
 
 

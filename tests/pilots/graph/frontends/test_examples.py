@@ -169,6 +169,99 @@ def test_example_larger_than_a_capture_is_refused_before_it_is_made():
     assert error.code == "LIMIT"
 
 
+def bare_tensor():
+    return module("perceptron"), tensor("perceptron")
+
+
+def by_name():
+    return module("perceptron"), {"x": tensor("perceptron")}
+
+
+def of_numpy():
+    return module("perceptron"), (inputs("perceptron"),)
+
+
+def two_inputs():
+    return module("perceptron"), (tensor("perceptron"),) * 2
+
+
+def other_shape():
+    return module("perceptron"), (torch.ones(3, 7),)
+
+
+def no_module():
+    return torch.relu, (tensor("perceptron"),)
+
+
+def bare_array():
+    return models_jax.perceptron, weights("perceptron"), inputs("perceptron")
+
+
+def other_width():
+    return models_jax.perceptron, weights("perceptron"), (inputs("perceptron")[:, :7],)
+
+
+class _Branching(torch.nn.Module):
+    def forward(self, x):
+        return x + 1 if x.sum() > 0 else x - 1
+
+
+def branching():
+    return _Branching(), (torch.ones(3),)
+
+
+def pooled():
+    return module("embedder"), (tensor("embedder"),)
+
+
+def noisy():
+    class Noisy(torch.nn.Module):
+        def forward(self, x):
+            return x if torch.compiler.is_exporting() else x + 1
+
+    return Noisy(), (torch.ones(3),)
+
+
+REFUSALS = {
+    "bare_tensor": "Die Beispiele sind kein Tupel, sondern Tensor; die Funktion muss (Modul, Beispiele) zurückgeben",
+    "by_name": "Die Beispiele sind kein Tupel, sondern dict; die Funktion muss (Modul, Beispiele) zurückgeben",
+    "of_numpy": "Ein Beispiel ist kein Tensor, sondern ndarray; die Funktion muss",
+    "two_inputs": "Das Modell nimmt 2 Beispiele nicht an (too many positional arguments); die Funktion muss",
+    "other_shape": "PyTorch kann das Modell mit den Beispielen (3, 7) float32 nicht rechnen (models_pytorch.py:",
+    "no_module": "Das Modul ist kein torch.nn.Module",
+    "bare_array": "Die Beispiele sind kein Tupel, sondern ndarray; die Funktion muss (Funktion, Gewichte, Beispiele)",
+    "other_width": "JAX kann die Funktion mit den Beispielen nicht rechnen (models_jax.py:",
+    "branching": "Kontrollfluss und Formen dürfen nicht von Daten abhängen",
+    "noisy": "Der Ausgang x des Graphen weicht um 0,5 vom Ergebnis des Frameworks ab, erlaubt ist 1e-05",
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_what_cannot_be_captured_is_told_in_one_line_and_nothing_else(name, tmp_path, capfd, monkeypatch):
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    path = tmp_path / "model.wgraph"
+    framework = "jax" if name in {"bare_array", "other_width"} else "pytorch"
+    assert main(["capture", f"{__name__}:{name}", "--from", framework, "-o", str(path)]) == 2
+    said = capfd.readouterr()
+    assert REFUSALS[name] in said.err
+    assert said.err.count("\n") == 1
+    assert not said.out
+    assert not path.exists()
+
+
+def test_open_batch_that_the_graph_does_not_have_says_to_leave_it_out(tmp_path, capfd, monkeypatch):
+    monkeypatch.setitem(sys.modules, __name__, sys.modules[__name__])
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    words = ["capture", f"{__name__}:pooled", "-o", str(tmp_path / "model.wgraph")]
+    assert main([*words, "--open-batch"]) == 2
+    assert "bitte ohne --open-batch aufzeichnen." in capfd.readouterr().err
+    assert main(words) == 0
+    said = capfd.readouterr().out
+    assert "Abweichung     output_0: " in said
+    assert "Angepasst      ids: int64 wird als int32 geführt" in said
+
+
 def perceptron_of_torch():
     return module("perceptron"), (tensor("perceptron"),)
 

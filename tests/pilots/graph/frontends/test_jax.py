@@ -7,6 +7,7 @@ import inspect
 import numpy as np
 import pytest
 
+from pilots.graph.agreement import agreements
 from pilots.graph.capture import to_bytes
 from pilots.graph.errors import GraphError
 from pilots.graph.evaluate import evaluate
@@ -90,6 +91,18 @@ def test_names_of_weights_are_their_paths():
     assert sorted(item.name for item in found.graph.constants) == ["layers.0.w", "layers.1.w"]
     assert found.trail.framework == "jax"
     assert porting_report(found.trail, found.graph).to_json()["provenance"] == "eigene Brücke (Emulator)"
+
+
+def test_error_function_agrees_and_outputs_have_the_names_of_their_keys():
+    x = jnp.asarray(uniform(1, "x", (4, 8))) * 3
+
+    def function(_, x):
+        return {"gelu": jax.nn.gelu(x, approximate=False), "parts": (lax.erf(x), lax.erfc(x))}
+
+    found = from_jax.capture(function, {}, (x,))
+    assert found.graph.outputs == ("gelu", "parts.0", "parts.1")
+    assert all(row.within for row in agreements(found))
+    assert "gelu" not in {node.op for node in found.graph.nodes}
 
 
 def refused(function, *examples) -> GraphError:

@@ -13,12 +13,13 @@ from pilots.wafer.compiler import Request, compile_graph
 from pilots.wafer.costs.constants import calibrated
 from pilots.wafer.costs.kernels import Setting
 from pilots.wafer.cycle.agreement import check
-from pilots.wafer.cycle.cases_moves import MOVES, MOVES_ATTRS, MOVES_CAUSES_DE
+from pilots.wafer.cycle.cases_moves import MOVES, MOVES_ATTRS, MOVES_CAUSES_DE, MOVES_REST
 from pilots.wafer.cycle.kernels.exchange import EVERY_ROW, Homes, plan
 from pilots.wafer.cycle.kernels.owners import as_matrix
 from pilots.wafer.cycle.kernels.table import PROGRAMS
 from pilots.wafer.errors import ProgramError, RequestError
 from pilots.wafer.handlers.table import HANDLERS, apply
+from pilots.wafer.lowering import KERNEL_OF
 from pilots.wafer.machine import lab_mesh
 from pilots.wafer.numerics import narrowed
 from pilots.wafer.program import Call, Kernel, Rect
@@ -272,6 +273,15 @@ def test_cycles_agree_or_differ_for_a_declared_cause(case):
 def test_the_command_knows_a_usual_move(kernel, capsys):
     assert main(["cycle", "--kernel", kernel, "--grid", "4x4", "--machine", "lab-8x8"]) == 0
     assert "bitgleich" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("op", "kernel"), [(op, KERNEL_OF[op].value) for op in MOVES_REST])
+def test_the_command_knows_the_operand_of_a_move(op, kernel, capsys):
+    known = ["cycle", "--kernel", kernel, "--op", op, "--grid", "2x2", "--machine", "lab-8x8"]
+    assert main(known) == 0
+    assert "bitgleich" in capsys.readouterr().out
+    assert main([*known, "--shape", "16x16x16x3"]) != 0
+    assert "passt der Operand" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
