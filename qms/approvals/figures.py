@@ -19,6 +19,8 @@ METRIC_NAMES: dict[str, str] = {
     "peak_memory_bytes": "Speicher",
     "error_rate": "Fehlerquote",
     "energy_joules_per_sample": "Energie je Vorhersage",
+    "output_rel_dev": "Abweichung der Ausgaben",
+    "output_cosine": "Kosinusähnlichkeit der Ausgaben",
 }
 
 

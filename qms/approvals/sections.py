@@ -20,6 +20,7 @@ from qms.core.values import Assurance, Axes, Metric, Origin, Provenance
 from qms.evidence import selectors as evidence
 from qms.evidence.choices import STATUS_LABELS, TYPE_LABELS, EvidenceStatus, EvidenceType
 from qms.evidence.models import EvidenceItem
+from qms.gates import numeric_targets
 from qms.gates import services as gates
 from qms.roles.roles import Role
 from qms.workloads import abort_explain, abort_grammar
@@ -144,8 +145,22 @@ def classification(workload: Workload) -> Section:
     )
 
 
+def _numeric_values(built: BuiltDossier) -> dict[str, str]:
+    """Return the value of each target that the outputs of the run decide (EV-06), by its id."""
+    equivalence = built.facts.equivalence
+    if equivalence is None:
+        return {}
+    rows = numeric_targets.judged(built.facts.targets, equivalence)
+    return {
+        row.target.id: formats.exact_quantity(row.value, row.target.unit)
+        for row in rows
+        if row.value is not None and row.value.is_finite()
+    }
+
+
 def quality(workload: Workload, built: BuiltDossier) -> Section:
     rows = []
+    numeric = _numeric_values(built)
     for target in workload.quality_targets.all():
         found = figures.find(
             built.facts.target.metrics if built.facts.target else (), target.metric, target.percentile or None
@@ -159,7 +174,7 @@ def quality(workload: Workload, built: BuiltDossier) -> Section:
                 + (f" {target.percentile}" if target.percentile else ""),
                 target.dataset_version,
                 threshold,
-                _with_interval(found) if found else _("nicht gemessen"),
+                _with_interval(found) if found else numeric.get(target.target_id, _("nicht gemessen")),
             ]
         )
     head = [_("Ziel"), _("Maß"), _("Daten"), _("Schwelle"), _("Zielplattform")]

@@ -7,10 +7,15 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 
+from qms.approvals import sections
+from qms.approvals.dossier import BuiltDossier
 from qms.audit.actors import SYSTEM
 from qms.audit.events import AuditKind
 from qms.audit.services import record, unit
+from qms.core import clock
 from qms.evidence.models import EvidenceItem
+from qms.gates import selectors as gates
+from qms.gates.choices import ApprovalType
 from qms.web import evidence_targets
 from tests.pilots.capture_house import page, run_of, world
 from tests.walk import World, screen
@@ -55,3 +60,18 @@ def test_a_target_judged_on_the_outputs_is_shown_with_value_and_verdict(
 def test_a_target_that_outputs_do_not_decide_has_no_row_there(world: World) -> None:
     assert evidence_targets.table_of(EvidenceItem.objects.get(type="EV-06")) is None
     assert evidence_targets.table_of(EvidenceItem.objects.get(type="EV-04")) is None
+
+
+def test_the_document_names_the_value_of_a_target_that_outputs_decide(world: World) -> None:
+    judged_on_outputs(world, "output_cosine", "0.999", "GE")
+    workload = world.workload
+    facts = gates.facts_for(
+        workload,
+        ApprovalType.PRELIMINARY,
+        at=clock.now(),
+        items=list(EvidenceItem.objects.filter(workload=workload)),
+    )
+    section = sections.quality(workload, BuiltDossier({}, "", None, facts))
+    row = section["blocks"][0]["rows"][0]
+    assert row[1] == "Kosinusähnlichkeit der Ausgaben"
+    assert row[-1] == "1"
