@@ -140,7 +140,7 @@ def byte_text(size: int) -> str:
     """Return a number of bytes as people read it: in groups, from 1 MiB on with the MiB beside it."""
     grouped = f"{size:,}".replace(",", ".")
     mebibytes = f"{size / 2**20:,.1f}".translate(str.maketrans(",.", ".,"))
-    return f"{grouped} Byte ({mebibytes} MiB)" if size >= 2**20 else f"{grouped} Byte"
+    return f"{grouped}\u00a0Byte ({mebibytes}\u00a0MiB)" if size >= 2**20 else f"{grouped}\u00a0Byte"
 
 
 def weight_bytes(graph: Graph) -> int:

@@ -143,16 +143,20 @@ def test_no_gpu_run_stands_beside_a_wafer() -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0, "0\u00a0B"),
-        (999, "999\u00a0B"),
-        (1000, "1,0\u00a0kB"),
-        (44_000_000_000, "44,0\u00a0GB"),
-        (10**21, "1.000,0\u00a0EB"),
-        (-1500, "−1,5\u00a0kB"),
+        (0, "0\u00a0FLOP"),
+        (999, "999\u00a0FLOP"),
+        (1000, "1,0\u00a0kFLOP"),
+        (44_000_000_000, "44,0\u00a0GFLOP"),
+        (10**21, "1.000,0\u00a0EFLOP"),
+        (-1500, "−1,5\u00a0kFLOP"),
     ],
 )
 def test_quantities_come_in_decimal_steps(value: int, text: str) -> None:
-    assert pages_blocks.si(value, "B") == text
+    assert pages_blocks.si(value, "FLOP") == text
+
+
+def test_bytes_come_in_binary_steps() -> None:
+    assert pages_blocks.si(44_000_000_000, "B") == "41\u00a0GiB"
 
 
 def test_no_time_at_all_has_no_largest_cause() -> None:

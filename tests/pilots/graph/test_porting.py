@@ -63,11 +63,11 @@ def test_partitioning_is_decided_at_the_capacity(more, needed):
 @pytest.mark.parametrize(
     ("size", "text"),
     [
-        (0, "0 Byte"),
-        (999, "999 Byte"),
-        (2**20 - 1, "1.048.575 Byte"),
-        (2**20, "1.048.576 Byte (1,0 MiB)"),
-        (36_642_816_000, "36.642.816.000 Byte (34.945,3 MiB)"),
+        (0, "0\u00a0Byte"),
+        (999, "999\u00a0Byte"),
+        (2**20 - 1, "1.048.575\u00a0Byte"),
+        (2**20, "1.048.576\u00a0Byte (1,0\u00a0MiB)"),
+        (36_642_816_000, "36.642.816.000\u00a0Byte (34.945,3\u00a0MiB)"),
     ],
 )
 def test_bytes_are_read_in_groups_and_from_one_mebibyte_on_in_mebibytes(size, text):
