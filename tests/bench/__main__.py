@@ -18,12 +18,14 @@ def main() -> int:
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.settings"
     django.setup()
     from django.core.management import call_command
+    from django.test.utils import setup_test_environment
 
     from tests.access.world import build
     from tests.bench import cycle, measures, wafer
     from tests.bench.table import Table
 
     logging.disable(logging.ERROR)
+    setup_test_environment()
     call_command("migrate", verbosity=0)
     world, table = build(), Table()
     for part in (
