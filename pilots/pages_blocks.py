@@ -8,6 +8,7 @@ from typing import Any, Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
+from django.utils.translation import pgettext
 
 from pilots import catalog
 from pilots.catalog import wafer_map as maps
@@ -253,10 +254,10 @@ def _spots(made: maps.Tiles, view: View) -> dict[str, Any]:
     spots = maps.conspicuous(made)
     places = [{"text": _("Spalte %(x)d, Zeile %(y)d") % {"x": spot.column, "y": spot.row}} for spot in spots]
     if view is View.DEAD:
-        columns = [(_("Feld"), False), (_("Ausfälle"), True)]
+        columns = [(pgettext("Karte", "Feld"), False), (_("Ausfälle"), True)]
         counts = [[{"text": formats.number(spot.dead, 0)}] for spot in spots]
     else:
-        columns = [(_("Feld"), False), (_("Mittel"), True), (_("Maximum"), True)]
+        columns = [(pgettext("Karte", "Feld"), False), (_("Mittel"), True), (_("Maximum"), True)]
         counts = [
             [{"text": formats.percent(spot.mean / 100)}, {"text": formats.percent(spot.maximum / 100)}]
             for spot in spots

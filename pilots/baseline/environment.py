@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import resource
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -34,6 +35,19 @@ def environment() -> dict[str, Any]:
         "blas": f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip(),
         "byte_order": sys.byteorder,
     }
+
+
+def peak_memory_bytes() -> int:
+    """Return the peak of resident memory of this process alone.
+
+    On Linux from the kernel's own count: `ru_maxrss` starts with that of the process this one was forked from.
+    """
+    status = Path("/proc/self/status")
+    peak = status.read_text(encoding="ascii").partition("VmHWM:")[2] if status.exists() else ""
+    if peak:
+        return int(peak.split()[0]) * 1024
+    scale = 1 if sys.platform == "darwin" else 1024  # getrusage counts kibibytes elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
 
 
 def environment_digest(data: dict[str, Any]) -> str:

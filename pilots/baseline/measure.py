@@ -5,8 +5,6 @@ The clock is passed in; this module never reads one. Only the forward pass is ti
 
 from __future__ import annotations
 
-import resource
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -14,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from pilots.baseline import numpy_run, stats
-from pilots.baseline.environment import one_blas_thread
+from pilots.baseline.environment import one_blas_thread, peak_memory_bytes
 from pilots.baseline.numpy_run import Prepared
 from pilots.graph.ir import Array, Graph, Weights, array_sha256, model_digest
 from pilots.graph.spec import verify
@@ -194,7 +192,7 @@ def _section(work: _Measurement, bounds: tuple[int, int]) -> None:
 def _result(graph: Graph, work: _Measurement, *, batch: int, threads: int) -> BaselineResult:
     rows, iterations = work.rows, len(work.rows[0])
     rates = [batch * iterations * 1e9 / max(sum(row), 1) for row in rows]
-    peak = _peak_bytes()
+    peak = peak_memory_bytes()
     return BaselineResult(
         batch=batch,
         repetitions=len(rows),
@@ -234,11 +232,6 @@ def _metrics(rows: list[list[int]], batch: int, failed: int, peak: int) -> tuple
     found.append(Metric("peak_memory_bytes", rounded(peak, 15), Unit.BYTES, AXES, n=1, note=MEMORY_NOTE))
     found.append(Metric("error_rate", rounded(failed / count), Unit.RATIO, AXES, n=count))
     return tuple(found)
-
-
-def _peak_bytes() -> int:
-    scale = 1 if sys.platform == "darwin" else 1024  # getrusage counts kibibytes on Linux
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
 
 
 def _restore(

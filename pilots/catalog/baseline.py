@@ -79,18 +79,10 @@ def run_baseline(
         raise JobFailed(error.message_de) from error
     mark = workload_fingerprint(model, parameters)
     here = environment()
-    tuple_here = platform | {
-        "hardware_gen": here["cpu_model"],
-        "system_release": here["operating_system"],
-        "framework_release": f"NumPy {here['numpy']}",
-        "memory_bytes": here["memory_bytes"],
-        "topology": f"{here['usable_cores']} Kerne, gemeinsamer Speicher",
-        "software": {"python": here["python"], "numpy": here["numpy"], "blas": here["blas"]},
-    }
     facts = ev02(
         result,
         run_id=run_id,
-        platform=tuple_here,
+        platform=platform | _tuple_of(here),
         fingerprint=mark,
         measured_at=measured_at,
         environment=here,
@@ -106,6 +98,18 @@ def run_baseline(
         "equivalence": compared,
     }
     return Measured(facts=facts, summary=summary, fingerprint=mark, digest=result.raw_sha256)
+
+
+def _tuple_of(here: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of the platform tuple that this machine says about itself."""
+    return {
+        "hardware_gen": here["cpu_model"],
+        "system_release": here["operating_system"],
+        "framework_release": f"NumPy {here['numpy']}",
+        "memory_bytes": here["memory_bytes"],
+        "topology": f"{here['usable_cores']} Kerne, gemeinsamer Speicher",
+        "software": {"python": here["python"], "numpy": here["numpy"], "blas": here["blas"]},
+    }
 
 
 def _iterations(model: LoadedModel, batch: int, parameters: dict[str, Any]) -> int:

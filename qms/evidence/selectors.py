@@ -47,7 +47,7 @@ def damaged(items: list[EvidenceItem]) -> list[EvidenceItem]:
 def _intact(item: EvidenceItem) -> bool:
     try:
         for sha256 in item.hashes():
-            store.get(sha256)
+            store.verify(sha256)
     except store.StoredFileError:
         return False
     return True

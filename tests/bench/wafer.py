@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import resource
 from dataclasses import replace
 
 import numpy as np
 
 from pilots.baseline import numpy_run
+from pilots.baseline.environment import peak_memory_bytes
 from pilots.graph import rng
 from pilots.graph.builder import GraphBuilder
 from pilots.graph.decoder import decoder_graph
@@ -128,4 +128,4 @@ def _distance(ours: np.ndarray, twin: np.ndarray) -> float:
 
 
 def _peak_gib() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return peak_memory_bytes() / 2**30

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pilots.baseline.importers import BenchmarkRefused, ImportedBenchmark, Source, read_all, recognise
 from qms.core.values import Unit
-from tests.pilots.baseline.importers.oracles import ORACLES, Figures
+from tests.pilots.baseline.importers.oracle_figures import Figures
+from tests.pilots.baseline.importers.oracles import ORACLES
 
 FILES = Path(__file__).parents[1] / "files"
 

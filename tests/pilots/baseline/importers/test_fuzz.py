@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pilots.baseline.environment import peak_memory_bytes
 from pilots.baseline.importers.registry import IMPORTERS, LAST
 from tests.pilots.baseline.importers.judged import importer_of, judge, load
 from tests.pilots.baseline.importers.mutations import MUTATIONS, mutated
@@ -76,12 +77,6 @@ def check_round(name: str, count: int) -> None:
             raise AssertionError(f"{name}, seed {seed}: {error!r}") from error
 
 
-def _peak_bytes() -> int:
-    """Return the peak of this process alone; `ru_maxrss` would start with that of the process it was forked from."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return int(status.split("VmHWM:")[1].split()[0]) * 1024
-
-
 def check_within_memory(names: list[str], count: int) -> None:
     """Judge mutations of several importers and fail where the process grew beyond the limit."""
     resource.setrlimit(
@@ -89,7 +84,7 @@ def check_within_memory(names: list[str], count: int) -> None:
     )  # NumPy reserves more than it uses
     for name in names:
         check_round(name, count)
-    assert _peak_bytes() < MEMORY_BYTES
+    assert peak_memory_bytes() < MEMORY_BYTES
 
 
 def test_every_importer_has_files_of_its_own() -> None:
