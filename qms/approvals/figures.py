@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -95,6 +96,19 @@ def metric_name(metric: Metric) -> str:
     """Return the German name of a metric with its percentile."""
     name = METRIC_NAMES.get(metric.key, metric.key)
     return f"{name} {metric.percentile}" if metric.percentile else name
+
+
+def porting_effort(built: BuiltDossier) -> str:
+    """Return what porting took by the report of the target run (EV-05, G4-6), as one cell."""
+    porting = built.facts.porting
+    if porting is None:
+        return _("nicht geprüft, weil der Portierungsbericht (EV-05) fehlt")
+    if not porting.framework:
+        return _("entfällt, weil das Modell nur aus Schichtbreiten besteht")
+    days = [row.days for row in porting.effort if row.days is not None]
+    if len(days) < len(porting.effort) or not days:
+        return _("noch nicht eingetragen")
+    return _("%(days)s Personentage, geschätzt") % {"days": formats.exact(sum(days, Decimal(0)))}
 
 
 def find(metrics: tuple[Metric, ...], key: str, percentile: str | None) -> Metric | None:

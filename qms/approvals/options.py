@@ -9,6 +9,7 @@ from typing import Final
 
 from django.utils.translation import gettext as _
 
+from qms.approvals import figures
 from qms.approvals.dossier import BuiltDossier
 from qms.core import formats
 from qms.workloads.models import Workload
@@ -55,7 +56,7 @@ def _wafer(workload: Workload, built: BuiltDossier) -> list[str]:
         _("emulierte Werte, keine Aussage unter realen Bedingungen")
         if target and target.emulated
         else missing,
-        _("nicht geprüft, weil der Portierungsaufwand in dieser Version nicht erfasst wird"),
+        figures.porting_effort(built),
         time,
     ]
 

@@ -237,13 +237,15 @@ def proof(built: BuiltDossier) -> Section:
         for key in keys
     ]
     missing = _("nicht geprüft, weil das Regelwerk in dieser Version dazu keine Angaben hat")
-    others = [_("Portierungsaufwand"), _("Auslastung und Break-even"), _("Wiederanlauf"), _("Gesamtkosten")]
+    others = [_("Auslastung und Break-even"), _("Wiederanlauf"), _("Gesamtkosten")]
     return _section(
         "7",
         _("Entscheidungsnachweis"),
         _table(_("Vergleich mit der Vergleichsbasis"), head, rows, [20, 35, 45]),
         *[{"kind": "note", "text": text} for text in figures.notices(built)],
-        _facts([[name, missing] for name in others]),
+        _facts(
+            [[_("Portierungsaufwand"), figures.porting_effort(built)], *[[name, missing] for name in others]]
+        ),
     )
 
 

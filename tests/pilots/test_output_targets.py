@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from django.urls import reverse
 
-from qms.approvals import sections
+from qms.approvals import figures, sections
 from qms.approvals.dossier import BuiltDossier
 from qms.audit.actors import SYSTEM
 from qms.audit.events import AuditKind
@@ -16,8 +17,10 @@ from qms.core import clock
 from qms.evidence.models import EvidenceItem
 from qms.gates import selectors as gates
 from qms.gates.choices import ApprovalType
+from qms.gates.evidence_facts import EffortFacts, PortingFacts
 from qms.web import evidence_targets
 from tests.pilots.capture_house import page, run_of, world
+from tests.qms.gates.complete_facts import complete
 from tests.walk import World, screen
 
 __all__ = ["world"]
@@ -75,3 +78,24 @@ def test_the_document_names_the_value_of_a_target_that_outputs_decide(world: Wor
     row = section["blocks"][0]["rows"][0]
     assert row[1] == "Kosinusähnlichkeit der Ausgaben"
     assert row[-1] == "1"
+
+
+def effort_facts(days: str | None, framework: str = "pytorch") -> PortingFacts:
+    return PortingFacts(framework, (EffortFacts("TESTS", Decimal(days) if days else None, "x"),), False)
+
+
+@pytest.mark.parametrize(
+    ("porting", "text"),
+    [
+        (None, "nicht geprüft, weil der Portierungsbericht (EV-05) fehlt"),
+        (effort_facts("1", ""), "entfällt, weil das Modell nur aus Schichtbreiten besteht"),
+        (effort_facts(None), "noch nicht eingetragen"),
+        (effort_facts("0"), "0 Personentage, geschätzt"),
+        (effort_facts("12.5"), "12,5 Personentage, geschätzt"),
+    ],
+)
+def test_the_document_says_what_porting_took(world: World, porting: PortingFacts | None, text: str) -> None:
+    facts = replace(complete(), porting=porting)
+    built = BuiltDossier({}, "", None, facts)
+    assert figures.porting_effort(built) == text
+    assert text in str(sections.proof(built))
