@@ -6,11 +6,8 @@ from these rows, from the permission table of the rule set (its JSON, read anew)
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final
-from uuid import UUID
 
 from pilots import catalog
 from pilots.choices import EFFORT_LABELS
@@ -20,97 +17,27 @@ from qms.approvals.choices import Meaning
 from qms.core import clock
 from qms.gates import services as gates
 from qms.workloads.models import PlatformProfile
+from tests.access.rows import (
+    INVOLVED_DECIDES,
+    INVOLVED_JUDGES,
+    LOGIN,
+    PEOPLE,
+    PRODUCER_JUDGES,
+    PUBLIC,
+    SEES_WORKLOAD,
+    UNKNOWN,
+    WORKLOAD,
+    Act,
+    Row,
+    account_args,
+    approval_args,
+    extra_args,
+    nothing,
+    person_args,
+    workload_args,
+)
 from tests.access.world import PASSWORD, World
 from tests.pilots.graph.captures import perceptron
-
-ROLES: Final = {  # what each actor is by role; nobody else holds one
-    **dict.fromkeys(("fremd", "owner", "stellv", "leitung"), "WO"),
-    **{code: code for code in ("PR", "FG", "AU", "AD")},
-}
-SIGNED_IN: Final = frozenset(
-    {"ohne", "fremd", "owner", "stellv", "leitung", "PR", "FG", "AU", "AD", "super", "dienst"}
-)
-# Who may know that the workloads exist: owner, deputy and lead by personal grant (the owner's service account counts
-# as its person), PR, FG and AU through the grant of their role group.
-SEES_WORKLOAD: Final = frozenset({"owner", "stellv", "leitung", "PR", "FG", "AU", "dienst"})
-GRANTS: Final = {
-    "view": SEES_WORKLOAD,
-    "own": frozenset({"owner", "stellv", "leitung"}),
-    "run": frozenset({"owner", "stellv", "leitung"}),
-    "review": frozenset({"PR"}),
-    "decide": frozenset({"FG"}),
-    "": SIGNED_IN,  # the act concerns no workload
-}
-KNOWS_PEOPLE: Final = frozenset({"PR", "AU", "AD"})  # any letter in the row of P36
-PUBLIC, LOGIN, WORKLOAD, PEOPLE = "public", "login", "workload", "people"
-UNKNOWN: Final = UUID("01890000-0000-7000-8000-000000000000")
-INVOLVED_DECIDES: Final = {"owner": "SoD-01", "stellv": "SoD-02", "leitung": "SoD-02"}
-INVOLVED_JUDGES: Final = {"owner": "SoD-02", "stellv": "SoD-02", "leitung": "SoD-02"}
-PRODUCER_JUDGES: Final = INVOLVED_JUDGES | {"leitung": "SoD-03"}  # the lead started the runs
-CHANGING: Final = frozenset("CUSVDX")
-
-
-@dataclass(frozen=True)
-class Act:
-    """One act: the row of the permission table and the grant on the workload it needs, and its answer when allowed.
-
-    letters: the letters that carry this act; sod: actors whom segregation of duties refuses, with the rule named;
-    hidden: actors for whom the thing itself does not exist; json: the status for machines, if it is another one.
-    """
-
-    permission: str = ""
-    grant: str = ""
-    data: Callable[[World], dict[str, Any]] = lambda world: {}
-    status: int = 302
-    letters: frozenset[str] = CHANGING
-    sod: dict[str, str] = field(default_factory=dict)
-    hidden: frozenset[str] = frozenset()
-    json: int | None = None
-
-
-@dataclass(frozen=True)
-class Row:
-    """One address. args: of the URL; unknown: the same with a thing that does not exist; query: added to GET.
-
-    get: the status of reading for those in scope, None where there is no GET; reading: the permission a page needs
-    (refused with 403 by name); hidden: actors for whom the page does not exist although they are in scope.
-    """
-
-    name: str
-    scope: str
-    args: Callable[[World], list[Any]] = lambda world: []
-    unknown: Callable[[World], list[Any]] | None = None
-    get: int | None = 200
-    post: Act | None = None
-    query: Callable[[World], str] = lambda world: ""
-    reading: str = ""
-    read_letters: frozenset[str] = CHANGING
-    hidden: frozenset[str] = frozenset()
-    note: str = ""
-
-
-def _workload(state: str) -> Callable[[World], list[Any]]:
-    return lambda world: [world.workloads[state].pk]
-
-
-def _approval(state: str) -> Callable[[World], list[Any]]:
-    return lambda world: [world.approvals[state].pk]
-
-
-def _extra(name: str) -> Callable[[World], list[Any]]:
-    return lambda world: [world.extras[name].pk]
-
-
-def _person(actor: str) -> Callable[[World], list[Any]]:
-    return lambda world: [world.accounts[actor].person_id]
-
-
-def _account(actor: str) -> Callable[[World], list[Any]]:
-    return lambda world: [world.accounts[actor].pk]
-
-
-def _nothing(world: World) -> list[Any]:
-    return [UNKNOWN]
 
 
 def _new(world: World) -> dict[str, Any]:
@@ -218,50 +145,55 @@ ROWS: Final[tuple[Row, ...]] = (
     Row("start", LOGIN),
     Row("workloads", LOGIN),
     Row("workload_new", LOGIN, reading="P01", post=Act("P01", data=_new)),
-    Row("workload", WORKLOAD, _workload("frei"), _nothing),
-    Row("workload_edit", WORKLOAD, _workload("entwurf"), _nothing, post=Act("P01", "own", _edited)),
+    Row("workload", WORKLOAD, workload_args("frei"), nothing),
+    Row("workload_edit", WORKLOAD, workload_args("entwurf"), nothing, post=Act("P01", "own", _edited)),
     Row(
         "workload_owner",
         WORKLOAD,
-        _workload("entwurf"),
-        _nothing,
+        workload_args("entwurf"),
+        nothing,
         get=None,
         post=Act("P02", "own", lambda world: {"action": "accept"}, status=409),
         note="the owner role is already taken, which only those learn who could take it",
     ),
-    Row("workload_data", WORKLOAD, _workload("entwurf"), _nothing, post=Act("P04", "own", _answers)),
+    Row("workload_data", WORKLOAD, workload_args("entwurf"), nothing, post=Act("P04", "own", _answers)),
     Row(
-        "workload_adjust", WORKLOAD, _workload("entwurf"), _nothing, get=None, post=Act("P04", "own", _class)
+        "workload_adjust",
+        WORKLOAD,
+        workload_args("entwurf"),
+        nothing,
+        get=None,
+        post=Act("P04", "own", _class),
     ),
     Row(
         "workload_confirm",
         WORKLOAD,
-        _workload("entwurf"),
-        _nothing,
+        workload_args("entwurf"),
+        nothing,
         post=Act("P05", "review", _classes, sod=INVOLVED_JUDGES),
     ),
-    Row("workload_criteria", WORKLOAD, _workload("entwurf"), _nothing, post=Act("P08", "own", _criteria)),
+    Row("workload_criteria", WORKLOAD, workload_args("entwurf"), nothing, post=Act("P08", "own", _criteria)),
     Row(
         "approval_request",
         WORKLOAD,
-        _workload("frei"),
-        _nothing,
+        workload_args("frei"),
+        nothing,
         post=Act("P19", "own", lambda world: {"type": "VORFREIGABE"}),
     ),
     Row("approvals", LOGIN),
-    Row("approval", WORKLOAD, _approval("frei"), _nothing),
+    Row("approval", WORKLOAD, approval_args("frei"), nothing),
     Row(
         "approval_review",
         WORKLOAD,
-        _approval("eingereicht"),
-        _nothing,
+        approval_args("eingereicht"),
+        nothing,
         post=Act("P21", "review", _review, status=200, sod=PRODUCER_JUDGES, json=200),
     ),
     Row(
         "approval_review_sign",
         WORKLOAD,
-        _approval("eingereicht"),
-        _nothing,
+        approval_args("eingereicht"),
+        nothing,
         get=302,
         post=Act(data=lambda world: {"draft": "x", "challenge": str(UNKNOWN)}, json=302),
         note="without a draft signed for this very account everybody is sent back to the review",
@@ -269,8 +201,8 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(
         "approval_decide",
         WORKLOAD,
-        _approval("reif"),
-        _nothing,
+        approval_args("reif"),
+        nothing,
         post=Act("P23", "decide", _decision, sod=INVOLVED_DECIDES | {"PR": "SoD-04"}),
     ),
     Row(
@@ -289,16 +221,16 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(
         "approval_query",
         WORKLOAD,
-        _approval("eingereicht"),
-        _nothing,
+        approval_args("eingereicht"),
+        nothing,
         get=None,
         post=Act("P21", "review", _text, sod=PRODUCER_JUDGES),
     ),
     Row(
         "approval_answer",
         WORKLOAD,
-        _approval("eingereicht"),
-        _nothing,
+        approval_args("eingereicht"),
+        nothing,
         get=None,
         post=Act("P19", "own", _text, status=409),
         note="no question is open",
@@ -306,40 +238,40 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(
         "approval_return",
         WORKLOAD,
-        _approval("eingereicht"),
-        _nothing,
+        approval_args("eingereicht"),
+        nothing,
         get=None,
         post=Act("P21", "review", _text, sod=PRODUCER_JUDGES),
     ),
     Row(
         "approval_withdraw",
         WORKLOAD,
-        _approval("eingereicht"),
-        _nothing,
+        approval_args("eingereicht"),
+        nothing,
         get=None,
         post=Act("P20", "own", _text),
     ),
     Row(
         "approval_document",
         WORKLOAD,
-        _approval("frei"),
-        _nothing,
+        approval_args("frei"),
+        nothing,
         post=Act("P32", "view", status=409),
         note="the seal is there: nothing to repeat",
     ),
-    Row("approval_evidence_zip", WORKLOAD, _approval("frei"), _nothing),
-    Row("approval_verification", WORKLOAD, _approval("frei"), _nothing),
-    Row("approval_gate_report", WORKLOAD, _approval("frei"), _nothing),
-    Row("evidence", WORKLOAD, _extra("evidence"), _nothing),
+    Row("approval_evidence_zip", WORKLOAD, approval_args("frei"), nothing),
+    Row("approval_verification", WORKLOAD, approval_args("frei"), nothing),
+    Row("approval_gate_report", WORKLOAD, approval_args("frei"), nothing),
+    Row("evidence", WORKLOAD, extra_args("evidence"), nothing),
     Row(
         "evidence_review",
         WORKLOAD,
-        _extra("evidence"),
-        _nothing,
+        extra_args("evidence"),
+        nothing,
         get=None,
         post=Act("P15", "review", lambda world: {"accept": "ja"}, sod={"leitung": "SoD-03"}),
     ),
-    Row("evidence_file", WORKLOAD, _extra("evidence"), _nothing),
+    Row("evidence_file", WORKLOAD, extra_args("evidence"), nothing),
     Row("audit_log", LOGIN, reading="P33", read_letters=frozenset("Rr")),
     Row(
         "audit_export",
@@ -347,8 +279,8 @@ ROWS: Final[tuple[Row, ...]] = (
         reading="P34",
         post=Act("P34", data=lambda world: {"purpose": "Überwachungsaudit"}),
     ),
-    Row("audit_export_file", LOGIN, _extra("export"), _nothing, reading="P34"),
-    Row("audit_export_progress", LOGIN, _extra("export"), _nothing, reading="P34"),
+    Row("audit_export_file", LOGIN, extra_args("export"), nothing, reading="P34"),
+    Row("audit_export_progress", LOGIN, extra_args("export"), nothing, reading="P34"),
     Row(
         "document_status",
         PUBLIC,
@@ -375,12 +307,12 @@ ROWS: Final[tuple[Row, ...]] = (
             "P36", data=lambda world: {"display_name": "Person 20", "email": "p20@example.org"}, **P36_ACT
         ),
     ),
-    Row("people_detail", PEOPLE, _person("ohne"), _nothing),
+    Row("people_detail", PEOPLE, person_args("ohne"), nothing),
     Row(
         "people_request_role",
         PEOPLE,
-        _person("fremd"),
-        _nothing,
+        person_args("fremd"),
+        nothing,
         get=None,
         post=Act(
             "P36",
@@ -392,39 +324,39 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(
         "people_confirm",
         PEOPLE,
-        _extra("role_request"),
-        _nothing,
+        extra_args("role_request"),
+        nothing,
         get=None,
         post=Act("P36", letters=V, sod={"AD": "SoD-07", "ohne": "SoD-07"}),
     ),
     Row(
         "people_reject",
         PEOPLE,
-        _extra("role_request"),
-        _nothing,
+        extra_args("role_request"),
+        nothing,
         get=None,
         post=Act("P36", data=lambda world: {"reason": "nein"}, letters=V | X, sod={"ohne": "SoD-07"}),
     ),
     Row(
         "people_invite_account",
         PEOPLE,
-        _person("fremd"),
-        _nothing,
+        person_args("fremd"),
+        nothing,
         get=None,
         post=Act("P36", sod={"fremd": "SoD-07"}, **P36_ACT),
     ),
     Row(
         "people_service_account",
         PEOPLE,
-        _person("aus"),
-        _nothing,
+        person_args("aus"),
+        nothing,
         get=None,
         post=Act("P36", data=lambda world: {"username": "dienst2"}, **P36_ACT),
     ),
     Row(
         "people_deactivate",
         PEOPLE,
-        _account("fremd"),
+        account_args("fremd"),
         lambda world: [99999],
         get=None,
         post=Act("P36", data=lambda world: {"reason": "weg"}, sod={"fremd": "SoD-07"}, **P36_ACT),
@@ -432,7 +364,7 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(
         "people_reactivate",
         PEOPLE,
-        _account("aus"),
+        account_args("aus"),
         lambda world: [99999],
         get=None,
         post=Act("P36", data=lambda world: {"reason": "da"}, **P36_ACT),
@@ -444,39 +376,39 @@ ROWS: Final[tuple[Row, ...]] = (
     Row(
         "pilot_model",
         WORKLOAD,
-        _workload("entwurf"),
-        _nothing,
+        workload_args("entwurf"),
+        nothing,
         post=Act("P01", "own", lambda world: {"file": SentCapture(), "level": "K2"}),
     ),
-    Row("pilot_baseline", WORKLOAD, _workload("frei"), _nothing, post=Act("P12", "run")),
+    Row("pilot_baseline", WORKLOAD, workload_args("frei"), nothing, post=Act("P12", "run")),
     Row(
         "pilot_porting",
         WORKLOAD,
-        _workload("entwurf"),
-        _nothing,
+        workload_args("entwurf"),
+        nothing,
         post=Act("P13", "run", _effort, status=422),
         note="the porting report comes with the target run",
     ),
-    Row("pilot_target", WORKLOAD, _workload("frei"), _nothing, post=Act("P13", "run", _platform)),
-    Row("run", WORKLOAD, _extra("target"), _nothing),
-    Row("run_progress", WORKLOAD, _extra("target"), _nothing),
-    Row("run_map", WORKLOAD, _extra("target"), _nothing),
+    Row("pilot_target", WORKLOAD, workload_args("frei"), nothing, post=Act("P13", "run", _platform)),
+    Row("run", WORKLOAD, extra_args("target"), nothing),
+    Row("run_progress", WORKLOAD, extra_args("target"), nothing),
+    Row("run_map", WORKLOAD, extra_args("target"), nothing),
     Row(
         "run_replay",
         WORKLOAD,
-        _extra("target"),
-        _nothing,
+        extra_args("target"),
+        nothing,
         get=None,
         post=Act("P33", "view", letters=frozenset("Rr")),
         note="who may read the record may check it",
     ),
-    Row("replay_progress", WORKLOAD, _extra("replayed"), _nothing),
-    Row("run_model", WORKLOAD, _extra("captured"), _nothing, reading="P13"),
+    Row("replay_progress", WORKLOAD, extra_args("replayed"), nothing),
+    Row("run_model", WORKLOAD, extra_args("captured"), nothing, reading="P13"),
     Row(
         "run_cancel",
         WORKLOAD,
-        _extra("target"),
-        _nothing,
+        extra_args("target"),
+        nothing,
         get=None,
         post=Act("P13", "run", status=409),
         note="the run has ended",

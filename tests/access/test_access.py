@@ -18,8 +18,9 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from qms.audit.models import AuditEvent, AuditLeaf
 from qms.core import health
-from tests.access import table
-from tests.access.table import LOGIN, PEOPLE, PUBLIC, ROLES, ROWS, SEES_WORKLOAD, Act, Row
+from tests.access import rows, table
+from tests.access.rows import LOGIN, PEOPLE, PUBLIC, ROLES, SEES_WORKLOAD, WORKLOAD, Act, Row
+from tests.access.table import ROWS
 from tests.access.world import ACTORS, World, undone
 
 pytestmark = pytest.mark.django_db
@@ -98,7 +99,7 @@ def test_not_there_and_not_yours_look_alike(world: World, row: Row, method: str)
         status, _id = _reading(row, actor) if method == "get" else _acting(row, row.post, actor)
         if status not in {403, 404} or (status == 403 and row.scope not in {PEOPLE, LOGIN}):
             continue
-        if (row.post and actor in row.post.sod) or (row.scope == PEOPLE and actor in table.KNOWS_PEOPLE):
+        if (row.post and actor in row.post.sod) or (row.scope == PEOPLE and actor in rows.KNOWS_PEOPLE):
             continue  # what concerns the own person, or people for who may read about them, is known
         seen = [_seen(world, actor, method, row, args) for args in (row.args, row.unknown)]
         assert seen[0] == seen[1], f"{actor} learns whether it exists"
@@ -141,7 +142,7 @@ def _reading(row: Row, actor: str) -> Expected:
 def _acting(row: Row, act: Act, actor: str) -> Expected:
     if actor in {"anonym", "aus"}:
         return (act.status if row.scope == PUBLIC else SIGN_IN), ""
-    if (row.scope == table.WORKLOAD and actor not in SEES_WORKLOAD) or actor in act.hidden:
+    if (row.scope == WORKLOAD and actor not in SEES_WORKLOAD) or actor in act.hidden:
         return 404, ""
     refused = _refused(act, actor) if act.permission else ""
     return (403, refused) if refused else (act.status, "")
@@ -152,13 +153,13 @@ def _refused(act: Act, actor: str) -> str:
     if actor == "dienst":
         return "SoD-16"
     letters = set(MATRIX[act.permission].get(ROLES.get(actor, ""), []))
-    allowed = letters & act.letters and actor in table.GRANTS[act.grant]
+    allowed = letters & act.letters and actor in rows.GRANTS[act.grant]
     return act.sod.get(actor, "" if allowed else act.permission)
 
 
 def _in_scope(scope: str, actor: str) -> bool:
-    known = {table.WORKLOAD: SEES_WORKLOAD, PEOPLE: table.KNOWS_PEOPLE}
-    return actor in known.get(scope, table.SIGNED_IN)
+    known = {WORKLOAD: SEES_WORKLOAD, PEOPLE: rows.KNOWS_PEOPLE}
+    return actor in known.get(scope, rows.SIGNED_IN)
 
 
 def _outcome(response: HttpResponse, no_get: bool = False) -> Expected:
