@@ -5,7 +5,7 @@ Its signatures come from software authenticators, which is written in every reco
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -48,6 +48,7 @@ PASSWORD: Final = "Vorführung-2026"  # noqa: S105 - printed on the login page o
 SESSION: Final = "demo"
 TITLE: Final = "Ausschussprognose – Inferenz MLP"
 MODEL: Final = "64-256-256-8"
+LATENCY_MS: Final = Decimal(50)
 SPREAD: Final = "G3-3"
 MEASUREMENTS: Final = 3
 # username, name on screen, role; nobody can confirm roles before the first reviewer, so another person does (0170).
@@ -97,7 +98,9 @@ def make_house(*, password: str = PASSWORD) -> Demo:
     return demo
 
 
-def register_workload(demo: Demo, *, title: str = TITLE) -> Workload:
+def register_workload(
+    demo: Demo, *, title: str = TITLE, model: str = MODEL, latency_ms: Decimal = LATENCY_MS
+) -> Workload:
     """Screen 1 to 3: register, accept the owner role, answer the four questions, set targets."""
     owner = demo.user("wo01")
     data = WorkloadData(
@@ -106,7 +109,7 @@ def register_workload(demo: Demo, *, title: str = TITLE) -> Workload:
         business_process="Fertigung, Qualitätssicherung",
         criticality="NORMAL",
         mode=Mode.INFERENCE.value,
-        model_text=MODEL,
+        model_text=model,
         deputy=demo.user("wo02").person,
         ai_act_risk_class="MINIMAL",
     )
@@ -122,12 +125,15 @@ def register_workload(demo: Demo, *, title: str = TITLE) -> Workload:
         expected_sha256="",
     )
     criteria.set_criteria(
-        actor=owner, workload_id=workload.pk, data=criteria_data(demo.user("pl01").person), expected_sha256=""
+        actor=owner,
+        workload_id=workload.pk,
+        data=criteria_data(demo.user("pl01").person, latency_ms),
+        expected_sha256="",
     )
     return Workload.objects.get(pk=workload.pk)
 
 
-def criteria_data(lead: Person | None) -> CriteriaData:
+def criteria_data(lead: Person | None, latency_ms: Decimal = LATENCY_MS) -> CriteriaData:
     """Return the criteria a newcomer gets proposed: one latency target, the default abort rules, a fallback path."""
     rules = abort_templates.default_rules(Mode.INFERENCE, Level.INTERNAL)
     today = clock.now().date()
@@ -138,7 +144,7 @@ def criteria_data(lead: Person | None) -> CriteriaData:
                 percentile="p95",
                 dataset_version="Prozesswerte 2026-10",
                 comparator="LE",
-                threshold=Decimal(50),
+                threshold=latency_ms,
                 unit="ms",
             ),
         ),
@@ -151,7 +157,7 @@ def criteria_data(lead: Person | None) -> CriteriaData:
         pilot_end=today + timedelta(days=60),
         budget_cap_eur=Decimal(20000),
         scope="Eine Fertigungslinie, bis 5.000 Vorhersagen am Tag",
-        success_measure="Antwortzeit p95 höchstens 50 ms bei gleicher Vorhersage",
+        success_measure=f"Antwortzeit p95 höchstens {latency_ms} ms bei gleicher Vorhersage",
         lead=lead,
     )
 
@@ -182,13 +188,13 @@ def request_approval(demo: Demo, workload: Workload) -> Approval:
     )
 
 
-def review(demo: Demo, approval: Approval) -> Approval:
-    """Screen 7: the one review act."""
+def review(demo: Demo, approval: Approval, votes: Mapping[str, VoteValue] | None = None) -> Approval:
+    """Screen 7: the one review act; votes: the answer to a subject where it is not the agreement."""
     reviewer = demo.user("pr01")
     _approval, built = reviews.preview(actor=reviewer, approval_id=approval.pk)
-    subjects = gates.rule_set().asked_subjects()
+    subjects = gates.asked_subjects(approval.workload)
     draft = Review(
-        answers=tuple(SubjectAnswer(subject.code, VoteValue.AGREE) for subject in subjects),
+        answers=tuple(_subject_answer(subject.code, (votes or {}).get(subject.code)) for subject in subjects),
         meaning=Meaning.REVIEWED,
         reason="Nachweise geprüft, Werte nachvollziehbar.",
         compared_with="",
@@ -200,6 +206,12 @@ def review(demo: Demo, approval: Approval) -> Approval:
     return reviews.complete_review(
         actor=reviewer, approval_id=approval.pk, review=draft, challenge_id=challenge, response=response
     )
+
+
+def _subject_answer(code: str, value: VoteValue | None) -> SubjectAnswer:
+    if value in {None, VoteValue.AGREE}:
+        return SubjectAnswer(code, VoteValue.AGREE)
+    return SubjectAnswer(code, value, "Die Kosten tragen die Entscheidung nicht.")
 
 
 def decide(demo: Demo, approval: Approval, wording: Wording | None = None) -> Approval:
@@ -269,8 +281,7 @@ def walk(house: Demo, *, carry_out: Callable[[], object]) -> Approval:
     if workloads.unconfirmed_classes(workload):
         confirm_classification(house, workload)
     _measure(house, workload, carry_out)
-    if not _has(workload, EvidenceType.TARGET_REPORT):
-        _run(lambda: start_target(house, workload), workload, carry_out)
+    see_target_through(house, workload, carry_out)
     workload.refresh_from_db()
     approval = decide(house, review(house, request_approval(house, workload)))
     carry_out()
@@ -278,17 +289,28 @@ def walk(house: Demo, *, carry_out: Callable[[], object]) -> Approval:
     return approval
 
 
+def see_target_through(house: Demo, workload: Workload, carry_out: Callable[[], object]) -> None:
+    """Emulate, unless an earlier walk did."""
+    if not _has(workload, EvidenceType.TARGET_REPORT):
+        _run(lambda: start_target(house, workload), workload, carry_out)
+
+
 def _measure(house: Demo, workload: Workload, carry_out: Callable[[], object]) -> None:
     """Measure until the spread is small enough (G3-3), MEASUREMENTS times at most: a busy machine disturbs it."""
     for _ in range(MEASUREMENTS):
-        if _has(workload, EvidenceType.BASELINE_REPORT) and not gates.first_open_of(workload, (SPREAD,)):
+        if not spread_of(workload):
             return
         _run(lambda: start_baseline(house, workload), workload, carry_out)
     if not _has(workload, EvidenceType.BASELINE_REPORT):
         raise DemoStopped("Die Messung ist nicht bis zu einem Ergebnis gekommen.")
+    if found := spread_of(workload):
+        raise DemoStopped(f"Dieser Rechner ist zu beschäftigt zum Messen. {found}")
+
+
+def spread_of(workload: Workload) -> str:
+    """Return why the measurement of the workload does not count yet (G3-3), "" where it does."""
     found = gates.first_open_of(workload, (SPREAD,))
-    if found is not None:
-        raise DemoStopped(f"Dieser Rechner ist zu beschäftigt zum Messen. {found.reason}")
+    return found.reason if found else ""
 
 
 def _run(start: Callable[[], Run], workload: Workload, carry_out: Callable[[], object]) -> None:

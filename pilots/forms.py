@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from pilots import catalog
+from pilots.forms_config import ConfigForm
+from pilots.forms_import import FilesField
 from pilots.pages_blocks import MODES, machine_label
 from qms.web.widgets import ChoiceCards
 from qms.workloads.choices import PlatformKind
 from qms.workloads.models import PlatformProfile, Workload
-
-MAX_FILE_BYTES = 8 * 2**20
-"""No more of an upload is read, plus one byte that tells the importer there is more."""
 
 CALIBRATED = _("An dieser Generation wurde das Modell angepasst.")
 NOT_CALIBRATED = _("Nicht angepasst: jede Zahl ist extrapoliert.")
@@ -25,15 +25,16 @@ MODE_HINTS = {
 
 
 class BaselineForm(forms.Form):
-    """Measure this machine, or hand in a benchmark file of the platform in use."""
+    """Measure this machine, or hand in the benchmark files of one run on the platform in use."""
 
-    file = forms.FileField(
-        label=_("Messdatei Ihrer bestehenden Plattform"),
+    file = FilesField(
+        label=_("Messdateien Ihrer bestehenden Plattform"),
         required=False,
-        allow_empty_file=True,  # the importer refuses it, which leaves its event
         help_text=_(
+            "Bis zu fünf Dateien desselben Laufs: Last aus einer, Speicher und Leistung aus einer anderen, Bewertung aus "
+            "einer dritten, dazu eine Profiler-Spur. "
             "Gelesen werden Ergebnisse von vLLM, SGLang, TensorRT-LLM, GuideLLM, AIPerf, MLPerf, LLMPerf, inference-perf, "
-            "lm-eval, NCCL, nvidia-smi, DCGM, Prometheus, MLflow, W&B und PyTorch-Profiler, bis 8\u00a0MiB. Größere Spuren "
+            "lm-eval, NCCL, nvidia-smi, DCGM, Prometheus, MLflow, W&B und PyTorch-Profiler, je Datei bis 8\u00a0MiB. Größere Spuren "
             "liest „python -m pilots.baseline import“."
         ),
     )
@@ -47,7 +48,7 @@ class BaselineForm(forms.Form):
         label=_("Nummer des Laufs"),
         required=False,
         min_value=1,
-        help_text=_("Nur nötig, wenn die Datei mehrere Läufe enthält."),
+        help_text=_("Nur nötig, wenn eine Datei mehrere Läufe enthält."),
     )
     only_file = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
@@ -55,7 +56,9 @@ class BaselineForm(forms.Form):
         super().__init__(*args, **kwargs)
         field = self.fields["platform"]
         assert isinstance(field, forms.ModelChoiceField)
-        field.queryset = PlatformProfile.objects.filter(is_existing=True)
+        field.queryset = PlatformProfile.objects.complete().filter(
+            Q(is_existing=True) | Q(kind=PlatformKind.DEVELOPMENT_MACHINE)
+        )
         for name in ("file", "platform", "number"):
             self.fields[name].asked_later = True  # type: ignore[attr-defined]  # read by the field template
 
@@ -63,13 +66,6 @@ class BaselineForm(forms.Form):
     def measures_here(self) -> bool:
         """Whether no file was handed in, so that the measuring command runs."""
         return not self.cleaned_data.get("file")
-
-    def clean_file(self) -> Any:
-        """Keep only the last part of the name of the file; its content is the importer's to judge."""
-        upload = self.cleaned_data.get("file")
-        if upload:
-            upload.name = upload.name.replace("\\", "/").rsplit("/", 1)[-1][:120]
-        return upload
 
     def clean(self) -> dict[str, Any]:
         """Ask for the platform when a file is there: a file does not know where it comes from."""
@@ -108,20 +104,9 @@ class TargetForm(forms.Form):
             field.proposed = True  # type: ignore[attr-defined]  # read by the field template
 
 
-class EmulatorForm(forms.Form):
+class EmulatorForm(ConfigForm):
     """A question to the emulator: a model, a machine, a load. A valid form has its answer in `found`."""
 
-    config = forms.CharField(
-        label=_("config.json des Modells"),
-        required=False,
-        strip=False,
-        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false"}),
-        help_text=_(
-            "Der Inhalt der Datei aus Hugging Face; Llama, Mistral, Qwen, Mixtral und GPT, bis 256\u00a0KiB. "
-            "Gewichte werden nicht gebraucht."
-        ),
-    )
-    file = forms.FileField(label=_("Oder die Datei selbst"), required=False, allow_empty_file=True)
     machine = forms.ChoiceField(label=_("Maschine"), widget=ChoiceCards)
     mode = forms.ChoiceField(label=_("Wo liegen die Gewichte?"), widget=ChoiceCards(hints=MODE_HINTS))
     context = forms.IntegerField(label=_("Kontext in Token"), min_value=1)
@@ -147,18 +132,14 @@ class EmulatorForm(forms.Form):
             "batch": 1,
             "systems": 1,
         }
-        self.initial = {**proposals, **self.initial}
-        for name in proposals:
-            self.fields[name].proposed = not self.is_bound  # type: ignore[attr-defined]  # read by the field template
-        for name in ("config", "file"):
-            self.fields[name].asked_later = True  # type: ignore[attr-defined]  # read by the field template
+        self.propose(proposals)
         self.asked: catalog.Asked | None = None
         self.found: catalog.Estimate | None = None
 
     def clean(self) -> dict[str, Any]:
         """Read the model and ask; what is wrong is said at the field, or above all of them."""
         values = super().clean() or {}
-        text = self._text(values)
+        text = self.text_of_model(values)
         if self.errors:
             return values
         try:
@@ -179,26 +160,3 @@ class EmulatorForm(forms.Form):
         except catalog.NotAnswered as error:
             self.add_error(None, error.message_de)
         return values
-
-    def _text(self, values: dict[str, Any]) -> str:
-        """Return the text of the model; that of a file goes into the field, so that it is there next time."""
-        upload = values.get("file")
-        if not upload:
-            text: str = values.get("config") or ""
-            if not text.strip() and "config" not in self.errors:
-                self.add_error("config", _("Bitte fügen Sie die config.json ein, oder wählen Sie die Datei."))
-            return text
-        try:
-            text = upload.read(catalog.MAX_CONFIG_BYTES + 1).decode("utf-8")
-        except UnicodeDecodeError:
-            self.add_error(
-                "file", _("Die Datei ist kein Text in UTF-8. Bitte wählen Sie die config.json des Modells.")
-            )
-            return ""
-        if "\0" in text:
-            self.add_error(
-                "file", _("Die Datei enthält Nullzeichen. Bitte wählen Sie die config.json des Modells.")
-            )
-            return ""
-        self.data = {name: self.data[name] for name in self.data} | {"config": text}
-        return text

@@ -12,7 +12,10 @@ from qms.core.ids import uuid7
 
 
 class Run(models.Model):
-    """A baseline or target run of a workload. `exit_state` is empty while its Job waits or runs."""
+    """A baseline or target run of a workload. `exit_state` is empty while its Job waits or runs.
+
+    announced_at: a run on a real system outside the product, empty `exit_state` until its files are handed in (T-11).
+    """
 
     audit_type: ClassVar[str] = "Run"
 
@@ -27,6 +30,7 @@ class Run(models.Model):
     model_digest = models.CharField(max_length=64)
     fingerprint = models.CharField(max_length=64, blank=True)
     criteria_sha256 = models.CharField(max_length=64, blank=True)
+    announced_at = models.DateTimeField(null=True)
     result_digest = models.CharField(max_length=64, blank=True)
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
@@ -40,6 +44,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role} {self.platform}"
+
+    @property
+    def is_announced(self) -> bool:
+        """Whether the run is announced and waits for its files."""
+        return self.announced_at is not None and not self.exit_state
 
     @property
     def role_label(self) -> str:
@@ -79,3 +88,26 @@ class Replay(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run} {self.started_at:%Y-%m-%d}"
+
+
+class MeasuringKey(models.Model):
+    """The public key with which a person signs measurements elsewhere (ADR 0115); a revoked one stays known.
+
+    public_key: Ed25519, base64; key_id: its short name, as results and pages print it.
+    """
+
+    audit_type: ClassVar[str] = "MeasuringKey"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    person = models.ForeignKey("roles.Person", models.PROTECT, related_name="+")
+    public_key = models.CharField(max_length=44, unique=True)
+    key_id = models.CharField(max_length=16)
+    label = models.CharField(max_length=80)
+    registered_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering: ClassVar = ["-registered_at", "-id"]
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.key_id})"

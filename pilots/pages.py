@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as lazy
 from pilots import catalog
 from pilots import pages_blocks as blocks
 from pilots.catalog.wafer_map import View
-from pilots.choices import ExitState, RunRole
+from pilots.choices import ExitState, RunRole, RunSource, RunValidity
 from pilots.models import Run
 from qms.core import formats
 from qms.core.chart_shapes import Limit
@@ -32,6 +32,7 @@ METRIC_LABELS = {
     "energy_joules_per_sample": lazy("Energie je Vorhersage"),
     "ttft_ms": lazy("Zeit bis zum ersten Token"),
     "tpot_ms": lazy("Zeit je Ausgabetoken"),
+    "itl_ms": lazy("Abstand der Token"),
     "step_time_ms": lazy("Schrittzeit"),
     "time_to_quality_h": lazy("Zeit bis zum Qualitätsziel"),
     "eval_score": lazy("Bewertungswert"),
@@ -61,15 +62,22 @@ def progress_of(run: Run) -> dict[str, Any]:
     """Return the context of the progress component."""
     job = run.job
     permille = job.progress_permille if job else 1000
+    if run.is_announced:
+        permille = 0
     ended = bool(run.exit_state)
     text = str(ExitState(run.exit_state).label) if ended else (job.progress_text if job else "")
     waiting = bool(job and job.state == JobState.QUEUED)
+    otherwise = (
+        _("Angekündigt; die Messdateien stehen aus.")
+        if run.is_announced
+        else _("Der Auftrag ist angenommen.")
+    )
     return {
         "id": "lauf",
         "label": _("Wartet auf den Start") if waiting else _("Fortschritt"),
         "permille": 1000 if ended else permille,
         "percent": formats.percent((1000 if ended else permille) / 1000, 0),
-        "text": text or _("Der Auftrag ist angenommen."),
+        "text": text or otherwise,
         "done": ended,
         "milestone": ended,
         "url": reverse("run_progress", args=[run.pk]),
@@ -102,7 +110,13 @@ def latency_chart(run: Run) -> Any:
 def notices_of(run: Run) -> list[str]:
     """Return the sentences that belong beside the values of a run (EM-02, EM-08, EM-12, EM-14)."""
     found = []
-    if run.role == RunRole.TARGET and run.exit_state == ExitState.COMPLETED:
+    if run.validity == RunValidity.INVALID and run.announced_at is not None:
+        found.append(
+            _(
+                "Ziellauf ungültig: Die Messung begann vor der Ankündigung (G4-5). Kündigen Sie den nächsten Lauf vorher an."
+            )
+        )
+    if _is_emulated(run):
         found.append(_("Zielplattform emuliert – keine Aussage unter realen Bedingungen"))
         found.append(str(run.summary.get("calibration_note", "")))
         if run.summary.get("replay_equal"):
@@ -167,7 +181,7 @@ def limits_of(run: Run) -> dict[str, Any] | None:
 
 
 def _is_emulated(run: Run) -> bool:
-    return run.role == RunRole.TARGET and run.exit_state == ExitState.COMPLETED
+    return run.source == RunSource.EMULATOR and run.exit_state == ExitState.COMPLETED
 
 
 def _state_words(state: dict[str, str]) -> list[str]:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
 from pilots import pages_blocks as blocks
-from pilots.choices import ExitState, RunRole
+from pilots.choices import ExitState, RunRole, RunSource
 from pilots.models import Replay, Run
 from pilots.pages_capture import coverage_sentence
 from pilots.services.replays import CHECK_RECORD
@@ -185,7 +185,7 @@ def _state(missing: bool, seeded: bool) -> dict[str, Any]:
 
 def replay_of(run: Run, actor: User) -> dict[str, Any] | None:
     """Return the newest replay of a finished target run, how to start one, and what an own computer needs; or None."""
-    if run.role != RunRole.TARGET or run.exit_state != ExitState.COMPLETED:
+    if run.source != RunSource.EMULATOR or run.exit_state != ExitState.COMPLETED:
         return None
     latest = run.replays.select_related("job", "started_by").first()
     is_open = latest is not None and latest.ended_at is None

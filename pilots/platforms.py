@@ -22,9 +22,9 @@ def platform_tuple(profile: PlatformProfile) -> dict[str, Any]:
         "system_release": profile.system_release,
         "framework_release": profile.framework_release,
         "operating_model": profile.operating_model,
-        "devices": 1,
+        "devices": int(values.get("devices", "1")),
         "topology": values.get("topology", "ein Gerät"),
-        "memory_bytes": int(values.get("sram_bytes", "0")),
+        "memory_bytes": int(values.get("memory_bytes") or values.get("sram_bytes", "0")),
         "sharding": "keine",
         "software": {"framework": profile.framework_release},
     }

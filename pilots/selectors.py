@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from pilots.models import Run
+from pilots.choices import ExitState, RunRole, RunSource, RunValidity
+from pilots.models import MeasuringKey, Run
 from qms.core.errors import NotVisible
 from qms.evidence import selectors as evidence
 from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
 from qms.roles import guards
+from qms.roles.permissions import Permission
 from qms.workloads.models import Workload
 
 if TYPE_CHECKING:
@@ -39,5 +42,58 @@ def porting_evidence(workload: Workload) -> EvidenceItem | None:
 
 
 def latest(workload: Workload, role: str) -> Run | None:
-    """Return the newest run of a role, or None."""
-    return Run.objects.filter(workload=workload, role=role).select_related("platform", "job").first()
+    """Return the newest run of a role, or None; of announced ones only those whose result counts."""
+    nothing = Q(announced_at__isnull=False) & ~Q(validity=RunValidity.VALID.value)
+    found = Run.objects.filter(workload=workload, role=role).exclude(nothing)
+    return found.select_related("platform", "job").first()
+
+
+def announced(workload: Workload) -> Run | None:
+    """Return the announced target run whose files are awaited, or None."""
+    found = Run.objects.filter(workload=workload, announced_at__isnull=False, exit_state="")
+    return found.select_related("platform").first()
+
+
+def forecast_of(measured: Run) -> Run | None:
+    """Return the last emulated run of the workload that a measured one is compared with, or None.
+
+    The same fingerprint counts; a file without one is compared with a run of the same model.
+    """
+    same = (
+        {"fingerprint": measured.fingerprint}
+        if measured.fingerprint
+        else {"model_digest": measured.model_digest}
+    )
+    found = Run.objects.filter(
+        workload_id=measured.workload_id,
+        role=RunRole.TARGET.value,
+        source=RunSource.EMULATOR.value,
+        exit_state=ExitState.COMPLETED.value,
+        **same,
+    )
+    return found.exclude(validity=RunValidity.INVALID.value).select_related("platform").first()
+
+
+def measured_target(workload: Workload) -> Run | None:
+    """Return the newest valid target run measured on a real system, or None."""
+    found = Run.objects.filter(
+        workload=workload,
+        role=RunRole.TARGET.value,
+        announced_at__isnull=False,
+        exit_state=ExitState.COMPLETED.value,
+        validity=RunValidity.VALID.value,
+    )
+    return found.select_related("platform", "workload").first()
+
+
+def measuring_keys(actor: User) -> QuerySet[MeasuringKey]:
+    """Return the keys a person sees and may revoke: their own, all of them with P39."""
+    keys = MeasuringKey.objects.select_related("person")
+    if guards.may(actor=actor, permission=Permission.CONFIGURE_SYSTEM):
+        return keys
+    return keys.none() if actor.is_service else keys.filter(person_id=actor.person_id)
+
+
+def measuring_key(public_key: str) -> MeasuringKey | None:
+    """Return the registered key with this public part, revoked or not, or None."""
+    return MeasuringKey.objects.select_related("person").filter(public_key=public_key).first()

@@ -13,22 +13,32 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from pilots import catalog, pages, pages_proof, pages_start, selectors
+from pilots import (
+    catalog,
+    pages,
+    pages_forecast,
+    pages_import,
+    pages_measured,
+    pages_proof,
+    pages_start,
+    selectors,
+)
 from pilots import pages_blocks as blocks
 from pilots.catalog import wafer_map
 from pilots.catalog.wafer_map import View
-from pilots.choices import RunRole
-from pilots.forms import MAX_FILE_BYTES, BaselineForm, TargetForm, own_machine
+from pilots.choices import RunRole, RunSource
+from pilots.forms import BaselineForm, TargetForm, own_machine
+from pilots.forms_import import MAX_SENT_BYTES
 from pilots.models import Run
 from pilots.services import results, runs
-from pilots.services.results import ImportedFile
 from qms.core.errors import NotVisible
-from qms.web.answers import account, done, submit
+from qms.web.answers import account, done, submit, takes_up_to
 from qms.web.workload_views import workload_crumbs
 from qms.workloads import selectors as workloads
 from qms.workloads.models import Workload
 
 
+@takes_up_to(MAX_SENT_BYTES)
 @login_required
 @require_http_methods(["GET", "POST"])
 def baseline(request: HttpRequest, workload_id: UUID) -> HttpResponse:
@@ -41,13 +51,11 @@ def baseline(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         if form.measures_here:
             run = runs.start_baseline(actor=actor, workload_id=workload_id, platform_id=own_machine().pk)
         else:
-            upload, platform = form.cleaned_data["file"], form.cleaned_data["platform"]
-            file = ImportedFile(upload.read(MAX_FILE_BYTES + 1), upload.name)
             run = results.import_baseline(
                 actor=actor,
                 workload_id=workload_id,
-                platform_id=platform.pk,
-                file=file,
+                platform_id=form.cleaned_data["platform"].pk,
+                files=form.cleaned_data["file"],
                 number=form.cleaned_data["number"],
             )
         messages.success(request, _("Die Vergleichsbasis ist angelegt."))
@@ -75,7 +83,10 @@ def target(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         return done(request, run, reverse("run", args=[run.pk]))
 
     def page() -> HttpResponse:
-        context = _context(workload, _("Emulation"), RunRole.TARGET) | {"form": form}
+        context = _context(workload, _("Emulation"), RunRole.TARGET) | {
+            "form": form,
+            "announced": selectors.announced(workload),
+        }
         return render(request, "pilots/target.html", context)
 
     return submit(request, form, command, page) if request.method == "POST" else page()
@@ -117,7 +128,7 @@ def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
 def run_map(request: HttpRequest, run_id: UUID) -> HttpResponse:
     """The wafer map of a target run in the view asked for: SRAM use per field, as PNG."""
     found = selectors.get(run_id, actor=account(request))
-    if found.role != RunRole.TARGET or not found.exit_state:
+    if found.source != RunSource.EMULATOR or not found.exit_state:
         raise NotVisible(_("Diese Karte gibt es nicht."))
     view = blocks.view_of(request.GET.get("ansicht"))
     png = wafer_map.tiles_png(catalog.run_tiles(found.platform.key, found.parameters, view), view)
@@ -152,8 +163,11 @@ def _run_context(found: Run, view: View) -> dict[str, Any]:
         "porting": pages_proof.porting_of(found),
         "lineage": pages_proof.lineage_of(found),
         "machine": pages.machine_of(found),
+        "measured": pages_measured.measured_of(found),
         "causes": pages.causes_of(found),
         "limits": pages.limits_of(found),
+        "files": pages_import.files_of(found),
+        "forecast_url": pages_forecast.url_of(found) if found.announced_at else "",
         "ways": pages.ways_of(found),
         "map": pages.map_of(found, view),
     }

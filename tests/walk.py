@@ -27,6 +27,7 @@ from qms.approvals.models import Approval
 from qms.audit.models import AuditEvent, AuditLeaf
 from qms.core import canonical, jobs
 from qms.gates import services as gates
+from qms.gates.choices import ScopeGap
 from qms.roles import links
 from qms.roles.models import RoleAction, User
 from qms.roles.roles import Role
@@ -292,7 +293,7 @@ def platform(key: str) -> str:
 
 def review_post(value: str = "ZUSTIMMUNG", **changes: str) -> dict[str, str]:
     """Return what a reviewer sends from screen 7: the same answer to every subject."""
-    subjects = [subject.code for subject in gates.rule_set().asked_subjects()]
+    subjects = [subject.code for subject in gates.rule_set().asked_subjects(ScopeGap.DEVELOPMENT_MACHINE)]
     return {f"subject_{code}": value for code in subjects} | {"reason": "", "meaning": "GEPRUEFT"} | changes
 
 

@@ -10,11 +10,26 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from qms.core import canonical
+
+FIELDS: Final = (
+    "cpu_model",
+    "architecture",
+    "logical_cores",
+    "usable_cores",
+    "memory_bytes",
+    "operating_system",
+    "python",
+    "numpy",
+    "blas",
+    "byte_order",
+)
+"""What is said of a machine: no host name, no user, no path."""
+COUNTED: Final = frozenset({"logical_cores", "usable_cores", "memory_bytes"})
 
 
 def environment() -> dict[str, Any]:

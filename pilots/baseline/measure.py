@@ -5,7 +5,7 @@ The clock is passed in; this module never reads one. Only the forward pass is ti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -201,7 +201,7 @@ def _result(graph: Graph, work: _Measurement, *, batch: int, threads: int) -> Ba
         failed_requests=work.failed,
         throughput_cv=stats.variation(rates),
         peak_memory_bytes=peak,
-        metrics=_metrics(rows, batch, work.failed, peak),
+        metrics=pooled_metrics(rows, batch=batch, failed=work.failed, peak_bytes=peak),
         outputs=work.outputs,
         model_digest=model_digest(graph),
         blas_threads=threads,
@@ -209,7 +209,10 @@ def _result(graph: Graph, work: _Measurement, *, batch: int, threads: int) -> Ba
     )
 
 
-def _metrics(rows: list[list[int]], batch: int, failed: int, peak: int) -> tuple[Metric, ...]:
+def pooled_metrics(
+    rows: Sequence[Sequence[int]], *, batch: int, failed: int, peak_bytes: int
+) -> tuple[Metric, ...]:
+    """Return throughput, percentiles over all requests, peak memory and error rate; rows: nanoseconds per repetition."""
     pooled = [value for row in rows for value in row]
     count = len(pooled)
     rate = batch * count * 1e9 / max(sum(pooled), 1)
@@ -229,7 +232,9 @@ def _metrics(rows: list[list[int]], batch: int, failed: int, peak: int) -> tuple
                 note=LATENCY_NOTE,
             )
         )
-    found.append(Metric("peak_memory_bytes", rounded(peak, 15), Unit.BYTES, AXES, n=1, note=MEMORY_NOTE))
+    found.append(
+        Metric("peak_memory_bytes", rounded(peak_bytes, 15), Unit.BYTES, AXES, n=1, note=MEMORY_NOTE)
+    )
     found.append(Metric("error_rate", rounded(failed / count), Unit.RATIO, AXES, n=count))
     return tuple(found)
 

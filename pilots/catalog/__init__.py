@@ -4,11 +4,16 @@ Turns their errors into refusals with one German sentence. No Django models here
 """
 
 from pilots.catalog.again import replay
-from pilots.catalog.baseline import Imported, Measured, read_benchmark, run_baseline
+from pilots.catalog.baseline import Imported, Measured, read_benchmark, refused, run_baseline
 from pilots.catalog.claims import ClaimAnswer, claims_about
 from pilots.catalog.figures import EMULATED, FROM_MACHINE, Figure, State
+from pilots.catalog.forecast import Forecast
+from pilots.catalog.forecast import axes_of as forecast_axes
+from pilots.catalog.forecast import compare as compare_forecast
 from pilots.catalog.hooks import Hooks
+from pilots.catalog.joined import ImportedRun, TableReading, cut_table, read_files, read_handed_in
 from pilots.catalog.maps import Failures, Way, estimate_tiles, failures, run_tiles, ways
+from pilots.catalog.measured import SignatureError, assured, key_id, read_card
 from pilots.catalog.model import (
     LoadedModel,
     Tolerance,
@@ -56,27 +61,36 @@ __all__ = [
     "Estimate",
     "Failures",
     "Figure",
+    "Forecast",
     "Grown",
     "Hooks",
     "Imported",
+    "ImportedRun",
     "LoadedModel",
     "Measured",
     "Nearest",
     "NotAnswered",
     "RunNote",
+    "SignatureError",
     "State",
+    "TableReading",
     "Tolerance",
     "Way",
     "answer",
     "asked_from_json",
+    "assured",
     "calibration_note",
     "causes",
     "choices",
     "claims_about",
+    "compare_forecast",
+    "cut_table",
     "emulates",
     "estimate_tiles",
     "failures",
     "figures",
+    "forecast_axes",
+    "key_id",
     "listing_of",
     "load_model",
     "machine_of",
@@ -85,8 +99,12 @@ __all__ = [
     "provenance",
     "published_beside",
     "read_benchmark",
+    "read_card",
     "read_config",
+    "read_files",
+    "read_handed_in",
     "read_model",
+    "refused",
     "replay",
     "run_baseline",
     "run_target",

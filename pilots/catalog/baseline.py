@@ -13,6 +13,7 @@ from pilots.baseline.facts import ev02, ev02_imported
 from pilots.baseline.importers.common import BenchmarkRefused, ImportedBenchmark
 from pilots.baseline.importers.registry import read
 from pilots.catalog.hooks import Hooks
+from pilots.catalog.measured import facts_of, machine_of, quantiles, summary_of
 from pilots.catalog.model import LoadedModel, Tolerance, load_model, workload_fingerprint
 from pilots.graph.errors import GraphError
 from pilots.graph.spec import flops_per_sample
@@ -82,7 +83,7 @@ def run_baseline(
     facts = ev02(
         result,
         run_id=run_id,
-        platform=platform | _tuple_of(here),
+        platform=platform | machine_of(here),
         fingerprint=mark,
         measured_at=measured_at,
         environment=here,
@@ -94,22 +95,10 @@ def run_baseline(
         "repetitions": result.repetitions,
         "iterations": result.iterations,
         "environment_digest": environment_digest(here),
-        "durations_ms": _quantiles([value for row in result.durations_ns for value in row]),
+        "durations_ms": quantiles([value for row in result.durations_ns for value in row]),
         "equivalence": compared,
     }
     return Measured(facts=facts, summary=summary, fingerprint=mark, digest=result.raw_sha256)
-
-
-def _tuple_of(here: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of the platform tuple that this machine says about itself."""
-    return {
-        "hardware_gen": here["cpu_model"],
-        "system_release": here["operating_system"],
-        "framework_release": f"NumPy {here['numpy']}",
-        "memory_bytes": here["memory_bytes"],
-        "topology": f"{here['usable_cores']} Kerne, gemeinsamer Speicher",
-        "software": {"python": here["python"], "numpy": here["numpy"], "blas": here["blas"]},
-    }
 
 
 def _iterations(model: LoadedModel, batch: int, parameters: dict[str, Any]) -> int:
@@ -153,7 +142,7 @@ class Imported:
     def facts(
         self, *, run_id: str, platform: dict[str, Any], model_digest: str, measured_at: str
     ) -> dict[str, Any]:
-        """Return the facts of EV-02; the file does not know the workload, so it carries no fingerprint."""
+        """Return the facts of EV-02; only a result of our own command knows the workload and carries a fingerprint."""
         facts = ev02_imported(
             self.benchmark,
             run_id=run_id,
@@ -163,11 +152,13 @@ class Imported:
             measured_at=measured_at,
             raw_sha256=canonical.sha256_hex(self.data),
         )
-        return facts | {"measured_at": measured_at}
+        own = self.benchmark.measurement
+        return facts | {"measured_at": measured_at} | (facts_of(own, platform) if own else {})
 
     def summary(self) -> dict[str, Any]:
         """Return what the page shows."""
-        return {
+        own = self.benchmark.measurement
+        return (summary_of(own) if own else {}) | {
             "metrics": [metric.to_json() for metric in self.benchmark.metrics],
             "tool": f"{self.benchmark.tool} {self.benchmark.version}".strip(),
             "says": list(self.benchmark.what_it_says),
@@ -184,18 +175,11 @@ def read_benchmark(data: bytes, filename: str, run: int | None = None) -> Import
     try:
         found = read(data, filename, run=run)
     except BenchmarkRefused as error:
-        raise _refused(error.message_de, error.code) from error
+        raise refused(error.message_de, error.code) from error
     if found.valid is False:
-        raise _refused(INVALID_RUN, "INVALID_RUN")
+        raise refused(INVALID_RUN, "INVALID_RUN")
     return Imported(found, data)
 
 
-def _refused(sentence: str, cause: str) -> CriterionNotMet:
+def refused(sentence: str, cause: str) -> CriterionNotMet:
     return CriterionNotMet(sentence, id="EV-02", code="NACHWEIS_VERWEIGERT", facts={"cause": cause})
-
-
-def _quantiles(durations_ns: list[int]) -> list[str]:
-    """Return 101 quantiles in milliseconds as text, for the latency curve."""
-    ordered = sorted(durations_ns)
-    last = len(ordered) - 1
-    return [f"{ordered[round(last * step / 100)] / 1e6:.6f}" for step in range(101)]

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from pilots.catalog.scaling import Grown
 from pilots.wafer.claims import Given, assess_all
 from pilots.wafer.estimate import Estimate
+from pilots.wafer.machine import find
 from pilots.wafer.scaling import ScalingRow
 from qms.core.values import Assurance, Axes, Origin, Provenance
+from qms.evidence.claim_choices import ClaimStatus, EmulatorAnswer
+
+REGISTER_MACHINE: Final = "wse-3"
+"""The machine the vendor text speaks of: 900,000 cores, 44 GB, 21 PB/s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,15 @@ def claims_about(found: Estimate, grown: tuple[Grown, ...]) -> tuple[ClaimAnswer
         )
         for claim, said in assess_all(given)
     )
+
+
+def about_machine(machine_id: str = REGISTER_MACHINE) -> dict[str, EmulatorAnswer]:
+    """Return, by its key, what the emulator says about each claim for a machine and no model (claims register)."""
+    machine = find(machine_id)
+    return {
+        claim.id: EmulatorAnswer(ClaimStatus(said.status.value), said.sentence_de, machine.name)
+        for claim, said in assess_all(Given(machine=machine))
+    }
 
 
 def _axes(provenance: Provenance) -> Axes:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from pilots.graph.capture import Captured, Example, from_bytes
 from pilots.graph.errors import GraphError
-from pilots.graph.fingerprint import fingerprint, seeded_dataset_hash
+from pilots.graph.fingerprint import batch_of, example_fingerprint, seeded_fingerprint
 from pilots.graph.ir import Array, Graph, Weights
 from pilots.graph.lineage import Lineage
 from pilots.graph.mlp import describe, input_samples, mlp_from_text
 from pilots.graph.trail import Trail
-from pilots.wafer.emulator import batch_of
 from qms.core import store
 from qms.core.errors import CriterionNotMet
 from qms.workloads.providers import ModelFacts
-
-LOOP: Final = "geschlossene Schleife, ein Stapel nach dem anderen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +72,8 @@ def workload_fingerprint(model: LoadedModel, parameters: Mapping[str, Any]) -> s
     """Return the platform-free fingerprint of running this model on its inputs (spec 3.7.3); parameters of the run."""
     batch = model.batch(parameters, "batch")
     if model.example is None:
-        seed = parameters["seed"]
-        data, policy = seeded_dataset_hash(model.graph, inputs_seed=seed), f"fester Startwert {seed}"
-    else:
-        data, policy = model.example.inputs_sha256, "feste Beispieleingaben"
-    return fingerprint(
-        model.graph,
-        dataset_manifest_hash=data,
-        batch_set=(batch,),
-        precision_policy=f"{model.graph.dtype.value}, Akkumulation float32",
-        seed_policy=policy,
-        request_profile=LOOP,
-    )
+        return seeded_fingerprint(model.graph, batch=batch, seed=parameters["seed"])
+    return example_fingerprint(model.graph, batch=batch, inputs_sha256=model.example.inputs_sha256)
 
 
 def stored_file(sha256: str) -> bytes:

@@ -6,7 +6,17 @@ from typing import Final
 
 from pilots.cluster.costs import memory
 from pilots.cluster.reading.training import model_flops
-from pilots.cluster.workloads import Case, Collective, Gemm, Layer, Offline, Pointwise, StaticBatch, Step
+from pilots.cluster.workloads import (
+    Case,
+    Collective,
+    Gemm,
+    Layer,
+    Offline,
+    Operation,
+    Pointwise,
+    StaticBatch,
+    Step,
+)
 
 NAMES: Final = ("operations", "bytes", "gpus", "tokens")
 
@@ -27,6 +37,8 @@ def _sizes(case: Case) -> tuple[float, float, float]:  # noqa: PLR0911 - one per
             return 2.0 * m * n * k * count, 2.0 * count * (m * k + k * n + m * n), float(m)
         case Pointwise(elements=elements, passes=passes):
             return float(elements), 2.0 * elements * passes, float(elements)
+        case Operation(flops=flops, moved_bytes=moved, rows=rows):
+            return flops, moved, float(rows)
         case Layer(hidden=hidden, batch=batch, context=context):
             rows = batch if work.decode else batch * context
             return 24.0 * rows * hidden**2, 24.0 * hidden**2 + 4.0 * batch * context * hidden, float(rows)

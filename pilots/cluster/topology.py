@@ -7,7 +7,7 @@ link per GPU. Profiles are data (`catalogue/topologies.json`).
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil
 from pathlib import Path
@@ -15,8 +15,10 @@ from typing import Any, Final
 
 from pilots.cluster.errors import RequestError
 from pilots.cluster.figure import Figure
+from qms.core.values import Provenance
 
 FILE: Final = Path(__file__).parent / "catalogue" / "topologies.json"
+ENTERED: Final = "own figure, entered with the question"
 
 
 class Kind(StrEnum):
@@ -28,12 +30,30 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A connection of two GPUs, or of each GPU with its switch (a = b = -1)."""
+    """A connection of two GPUs, or of each GPU with its switch (a = b = -1); name: what it is called."""
 
     a: int
     b: int
     bytes_per_s: Figure
     latency_s: Figure
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Numbers a person puts in place of those of a profile; None keeps the profile's."""
+
+    bytes_per_s: float | None = None
+    latency_s: float | None = None
+
+    def of(self, link: Link) -> Link:
+        """Return the link with these numbers, which are estimates of whoever entered them."""
+        speed, delay = link.bytes_per_s, link.latency_s
+        return replace(
+            link,
+            bytes_per_s=speed if self.bytes_per_s is None else _entered(self.bytes_per_s, speed),
+            latency_s=delay if self.latency_s is None else _entered(self.latency_s, delay),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +103,19 @@ class Topology:
             return ()
         return (local,) if a // self.gpus_per_node == b // self.gpus_per_node else (remote,)
 
+    def is_local(self, index: int) -> bool:
+        """Say whether the link at a place of `links` lies inside a node."""
+        if self.kind is Kind.SWITCHED:
+            return index == 0
+        link = self.links[index]
+        return link.a // self.gpus_per_node == link.b // self.gpus_per_node
+
+    def edited(self, local: Edit, remote: Edit) -> Topology:
+        """Return the profile with other numbers inside the nodes and between them; what is None stays."""
+        edits = [local if self.is_local(index) else remote for index in range(len(self.links))]
+        links = tuple(edit.of(link) for edit, link in zip(edits, self.links, strict=True))
+        return replace(self, links=links)
+
     def span(self, gpus: int) -> Span:
         """Return what a group of the first `gpus` GPUs sees; raises RequestError if there are fewer."""
         if not 1 <= gpus <= self.gpus:
@@ -106,9 +139,13 @@ def ring_seconds(size_bytes: float, gpus: int, bytes_per_s: float, latency_s: fl
     return 2 * (gpus - 1) / gpus * size_bytes / bytes_per_s + 2 * (gpus - 1) * latency_s
 
 
+def _entered(value: float, instead: Figure) -> Figure:
+    return replace(instead, value=value, provenance=Provenance.ESTIMATED, source=ENTERED)
+
+
 def _link(row: dict[str, Any]) -> Link:
     speed, delay = Figure.from_json(row["bytes_per_s"]), Figure.from_json(row["latency_s"])
-    return Link(row.get("a", -1), row.get("b", -1), speed, delay)
+    return Link(row.get("a", -1), row.get("b", -1), speed, delay, row["name"])
 
 
 def _topology(row: dict[str, Any]) -> Topology:

@@ -48,6 +48,19 @@ class Pointwise:
 
 
 @dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation of a workload graph in 16 bit: arithmetic, the summed dimension of a product, bytes it reads and
+    writes, rows of its result. product: matrix units compute it; else memory alone decides.
+    """
+
+    flops: float
+    depth: int
+    moved_bytes: float
+    rows: int
+    product: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Layer:
     """One decoder layer forward over `rows` tokens in all, each against `context` tokens, split over `tensor` GPUs.
 
@@ -123,11 +136,12 @@ class Step:
     precision: str = "bf16"
 
 
-Workload: TypeAlias = Gemm | Pointwise | Layer | Collective | StaticBatch | Offline | Step
+Workload: TypeAlias = Gemm | Pointwise | Operation | Layer | Collective | StaticBatch | Offline | Step
 RECOMPUTE: Final = ("none", "selective", "full")
 _FAMILY: Final[dict[type, Family]] = {
     Gemm: Family.OPERATORS,
     Pointwise: Family.OPERATORS,
+    Operation: Family.OPERATORS,
     Layer: Family.OPERATORS,
     Collective: Family.COLLECTIVES,
     StaticBatch: Family.SERVING,

@@ -28,6 +28,7 @@ class Migration(migrations.Migration):
                 ("model_digest", models.CharField(max_length=64)),
                 ("fingerprint", models.CharField(blank=True, max_length=64)),
                 ("criteria_sha256", models.CharField(blank=True, max_length=64)),
+                ("announced_at", models.DateTimeField(null=True)),
                 ("result_digest", models.CharField(blank=True, max_length=64)),
                 ("started_at", models.DateTimeField()),
                 ("ended_at", models.DateTimeField(null=True)),
@@ -83,6 +84,25 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-started_at", "-id"],
+            },
+        ),
+        migrations.CreateModel(
+            name="MeasuringKey",
+            fields=[
+                (
+                    "id",
+                    models.UUIDField(
+                        default=qms.core.ids.uuid7, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("public_key", models.CharField(max_length=44, unique=True)),
+                ("key_id", models.CharField(max_length=16)),
+                ("label", models.CharField(max_length=80)),
+                ("registered_at", models.DateTimeField()),
+                ("revoked_at", models.DateTimeField(null=True)),
+            ],
+            options={
+                "ordering": ["-registered_at", "-id"],
             },
         ),
     ]

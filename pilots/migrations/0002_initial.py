@@ -42,6 +42,13 @@ class Migration(migrations.Migration):
                 on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
             ),
         ),
+        migrations.AddField(
+            model_name="measuringkey",
+            name="person",
+            field=models.ForeignKey(
+                on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
+            ),
+        ),
         migrations.AddConstraint(
             model_name="replay",
             constraint=models.UniqueConstraint(

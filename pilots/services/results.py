@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,9 +11,11 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from pilots import catalog
+from pilots.catalog import TableReading
 from pilots.choices import ExitState, RunRole, RunSource, RunValidity
 from pilots.models import Run
 from pilots.platforms import platform_tuple
+from pilots.services import measuring_keys
 from pilots.services.runs import check_baseline_start, is_open, run_of_job
 from qms.audit.actors import Actor
 from qms.audit.events import AuditKind
@@ -20,6 +23,7 @@ from qms.audit.services import audited, record
 from qms.core import clock, jobs
 from qms.core.clock import timestamp
 from qms.core.values import Assurance, Axes, Origin, Provenance
+from qms.evidence import claim_services
 from qms.evidence import services as evidence
 from qms.evidence.choices import EvidenceType
 from qms.evidence.services import Submission
@@ -37,13 +41,22 @@ IMPORTED = Axes(Provenance.MEASURED, Assurance.SUBMITTED, Origin.OWN)
 
 
 @dataclass(frozen=True)
+class ImportedFile:
+    """A benchmark file as handed in: its bytes and its name."""
+
+    data: bytes
+    name: str
+
+
+@dataclass(frozen=True)
 class Piece:
-    """One piece of evidence a run brings: its type, title, facts and axes."""
+    """One piece of evidence a run brings: its type, title, facts and axes, and the file it was read from."""
 
     type: EvidenceType
     title: str
     facts: dict[str, Any]
     axes: Axes
+    raw: ImportedFile | None = None
 
 
 @dataclass(frozen=True)
@@ -80,34 +93,38 @@ def fail_run(*, actor: Actor, job_id: UUID, reason: str, state: ExitState = Exit
     return run
 
 
-@dataclass(frozen=True)
-class ImportedFile:
-    """A benchmark file as handed in: its bytes and its name."""
-
-    data: bytes
-    name: str
-
-
 @audited
 def import_baseline(
-    *, actor: User, workload_id: UUID, platform_id: UUID, file: ImportedFile, number: int | None = None
+    *,
+    actor: User,
+    workload_id: UUID,
+    platform_id: UUID,
+    files: Sequence[ImportedFile],
+    number: int | None = None,
+    table: TableReading | None = None,
 ) -> Run:
-    """Take a benchmark file as the baseline of a platform in use (P12, P14); a refused file leaves its event.
+    """Take the files of one run as the baseline of a platform in use (P12, P14); a refused file leaves its event.
 
-    number: which run of the file, if it holds several.
+    number: which run of the file that holds several. A profiler trace becomes EV-01, and alone it is no baseline.
+    table: what a person says of the columns of the one file, if it is a table of its own.
     """
     workload = workloads.lock(workload_id, actor=actor)
     guards.require(actor=actor, permission=Permission.START_BASELINE_RUN, workload=workload)
     role = guards.require(actor=actor, permission=Permission.UPLOAD_EVIDENCE, workload=workload)
     platform = check_baseline_start(workload, platform_id)
-    imported = catalog.read_benchmark(file.data, file.name, number)
+    imported = measuring_keys.assured(
+        catalog.read_handed_in([(file.data, file.name) for file in files], number, table),
+        workload=workload,
+        platform=platform,
+    )
+    own = imported.measurement
     run = Run.objects.create(
         workload=workload,
         role=RunRole.BASELINE.value,
-        source=RunSource.IMPORT.value,
+        source=(RunSource.MEASURING_COMMAND if own else RunSource.IMPORT).value,
         platform=platform,
         started_by=actor.person,
-        parameters={"file": file.name} | ({"run": number} if number else {}),
+        parameters={"files": [file.name for file in files]} | ({"run": number} if number else {}),
         model_digest=workload.model_digest,
         started_at=clock.now(),
     )
@@ -118,29 +135,35 @@ def import_baseline(
         model_digest=workload.model_digest,
         measured_at=timestamp(measured_at),
     )
-    title = title_for(EvidenceType.BASELINE_REPORT, platform.name)
-    piece = Piece(EvidenceType.BASELINE_REPORT, title, facts, IMPORTED)
-    outcome = Outcome("", "", imported.summary(), (piece,))
-    _end(run, outcome, actor.audit_actor(role), raw=file, measured_at=measured_at)
-    criteria.set_pilot_status(workload, PilotStatus.BASELINE)
+    axes = {
+        EvidenceType.BASELINE_REPORT: replace(IMPORTED, assurance=measuring_keys.assurance_of(imported)),
+        EvidenceType.PROFILE: IMPORTED,
+    }
+    pieces = tuple(
+        Piece(kind, title_for(kind, platform.name), data, axes[kind], ImportedFile(*imported.raw[kind.value]))
+        for kind, data in ((EvidenceType(code), data) for code, data in facts.items())
+    )
+    marks = (own.fingerprint, own.sha256) if own else ("", "")
+    outcome = Outcome(*marks, imported.summary(), pieces)
+    end_imported(run, outcome, actor.audit_actor(role), measured_at=measured_at)
+    if EvidenceType.BASELINE_REPORT in {piece.type for piece in pieces}:
+        criteria.set_pilot_status(workload, PilotStatus.BASELINE)
     return run
 
 
-def _end(
-    run: Run,
-    outcome: Outcome,
-    actor: Actor,
-    *,
-    raw: ImportedFile | None = None,
-    measured_at: datetime | None = None,
-) -> None:
+def end_imported(run: Run, outcome: Outcome, actor: Actor, *, measured_at: datetime) -> None:
+    """End a run whose result was handed in, inside the caller's audited command."""
+    _end(run, outcome, actor, measured_at=measured_at)
+
+
+def _end(run: Run, outcome: Outcome, actor: Actor, *, measured_at: datetime | None = None) -> None:
     run.fingerprint, run.result_digest = outcome.fingerprint, outcome.result_digest
     run.summary, run.validity = outcome.summary, outcome.validity.value
     now = clock.now()
     run.exit_state, run.ended_at = ExitState.COMPLETED.value, now
     run.save()
     for piece in outcome.pieces:
-        evidence.submit(
+        item = evidence.submit(
             actor=actor,
             submission=Submission(
                 workload=run.workload,
@@ -151,10 +174,13 @@ def _end(
                 producer=run.started_by,
                 measured_at=measured_at or now,
                 run_id=run.pk,
-                raw=raw.data if raw else b"",
-                raw_name=raw.name if raw else "",
+                raw=piece.raw.data if piece.raw else b"",
+                raw_name=piece.raw.name if piece.raw else "",
+                invalid=piece.raw is not None and outcome.validity is RunValidity.INVALID,
             ),
         )
+        if piece.type is EvidenceType.TARGET_REPORT:
+            claim_services.note_target_report(item, piece.facts, as_actor=actor)
     record(
         AuditKind.RUN_FINISHED,
         actor=actor,
@@ -172,10 +198,12 @@ def _end(
 def title_for(kind: EvidenceType, platform_name: str) -> str:
     """Return the German title of a piece of evidence of a run."""
     titles = {
+        EvidenceType.PROFILE: _("Profiler-Spur – %(platform)s"),
         EvidenceType.BASELINE_REPORT: _("Baseline-Messbericht – %(platform)s"),
         EvidenceType.TARGET_REPORT: _("Ziellauf-Bericht – %(platform)s"),
         EvidenceType.PORTING: _("Portierungsbericht – %(platform)s"),
         EvidenceType.EQUIVALENCE: _("Numerischer Äquivalenznachweis – %(platform)s"),
+        EvidenceType.SCALING: _("Prognose gegen Wirklichkeit – %(platform)s"),
         EvidenceType.LINEAGE: _("Abstammungsmanifest – %(platform)s"),
     }
     return titles[kind] % {"platform": platform_name}

@@ -75,7 +75,7 @@ def start_target(*, actor: User, workload_id: UUID, platform_id: UUID, samples: 
     workload = workloads.lock(workload_id, actor=actor)
     role = guards.require(actor=actor, permission=Permission.START_TARGET_RUN, workload=workload)
     check_target_start(workload)
-    platform = _platform(platform_id)
+    platform = platform_of(platform_id)
     if not platform.is_emulated or not catalog.emulates(platform.key):
         raise refused(_("Ein Ziellauf braucht ein emuliertes Wafer-Scale-System (T-11)."), "T-11")
     parameters = _model_of(workload)
@@ -113,7 +113,7 @@ def cancel_run(*, actor: User, run_id: UUID) -> Run:
 def check_baseline_start(workload: Workload, platform_id: UUID) -> PlatformProfile:
     """Return the platform of a baseline; raises WrongState for one that is neither in use nor this machine (EM-12)."""
     check_run_start(workload)
-    platform = _platform(platform_id)
+    platform = platform_of(platform_id)
     if not platform.is_existing and platform.kind != PlatformKind.DEVELOPMENT_MACHINE:
         raise refused(
             _("Die Vergleichsbasis braucht die bestehende Plattform oder einen Entwicklungsrechner (T-11)."),
@@ -175,7 +175,9 @@ def _create(
     source: RunSource,
     parameters: dict[str, Any],
 ) -> Run:
-    if Run.objects.filter(workload=workload, role=role.value, exit_state="").exists():
+    if Run.objects.filter(
+        workload=workload, role=role.value, exit_state="", announced_at__isnull=True
+    ).exists():
         raise refused(
             _("Für diesen Workload läuft bereits ein Lauf dieser Art (T-11)."),
             "T-11",
@@ -193,7 +195,8 @@ def _create(
     )
 
 
-def _platform(platform_id: UUID) -> PlatformProfile:
+def platform_of(platform_id: UUID) -> PlatformProfile:
+    """Return a platform profile; raises NotVisible."""
     platform = PlatformProfile.objects.filter(pk=platform_id).first()
     if platform is None:
         raise NotVisible(_("Diese Plattform gibt es nicht."))

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from pilots.graph.capture import Example
 from pilots.graph.capture import example as examples
+from pilots.graph.fingerprint import batch_of
 from pilots.graph.ir import Array, Graph, Weights, array_bytes, array_sha256
 from pilots.graph.mlp import input_samples
 from pilots.graph.spec import verify as verify_graph
@@ -133,12 +134,6 @@ def run_example(
         "result": named_result(graph, computed.values),
     }
     return _result(graph, program, machine, prediction, computed=computed, parts=parts)
-
-
-def batch_of(graph: Graph, inputs: Mapping[str, Array]) -> int:
-    """Return how many samples the inputs hold: the size of the open dimension, 1 where every size is fixed."""
-    opened = (len(inputs[name]) for name, tensor in graph.inputs if tensor.shape[0] is None)
-    return next(opened, 1)
 
 
 def _moved_bytes(graph: Graph, example: Example) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from qms.approvals import figures, sections
+from qms.approvals import figures, sections, sections_case, sections_record
 from qms.approvals.choices import ApprovalType, Decision
 from qms.approvals.dossier import BuiltDossier
 from qms.approvals.models import Approval, DecisionRecord
@@ -28,23 +28,25 @@ def document_body(approval: Approval, frozen: DecisionRecord, built: BuiltDossie
         "figures": figures.figures(built),
         "not_checked": figures.not_checked(built),
         "notices": figures.notices(built),
+        "verdict": built.report.verdict.to_json() if built.report.verdict else None,
         "sections": [
-            sections.decision_section(approval, frozen, decision, alternative),
+            sections.decision_section(approval, frozen, decision, alternative, built.report.verdict),
             sections.scope(approval, built),
             sections.people(approval.workload),
             sections.classification(approval.workload),
             sections.quality(approval.workload, built),
             sections.abort(approval.workload),
-            sections.proof(built),
-            sections.option_table(approval.workload, built, alternative),
+            sections_case.proof(built),
+            *sections_case.levels(built),
+            sections_case.option_table(approval.workload, built, alternative),
             sections.gate_results(built),
-            sections.risks(approval.workload),
-            sections.votes(approval),
+            sections_case.risks(approval.workload, built),
+            sections_record.votes(approval),
             {"number": "14", "title": "Unterschriften und Siegel", "blocks": [{"kind": "signatures"}]},
-            sections.revocation(),
-            sections.attachments(approval.workload),
-            sections.verification(approval, frozen),
-            sections.glossary(),
+            sections_record.revocation(),
+            sections_record.attachments(approval.workload),
+            sections_record.verification(approval, frozen),
+            sections_record.glossary(),
         ],
     }
 
@@ -71,11 +73,14 @@ def _header(approval: Approval, built: BuiltDossier, decision: Decision) -> list
 def _board_sentence(
     approval: Approval, frozen: DecisionRecord, built: BuiltDossier, decision: Decision, alternative: str
 ) -> str:
-    if decision is Decision.REJECT:
-        return board.rejection_sentence(
-            approval_type=ApprovalType(approval.type),
-            title=approval.workload.title,
-            alternative=alternative,
-            reason=frozen.reason,
-        )
-    return figures.board_sentence(approval, built, approval.valid_until)
+    verdict = built.report.verdict
+    if decision is not Decision.REJECT:
+        return figures.decided_sentence(approval, built, approval.valid_until)
+    if verdict and not figures.in_favour(verdict):
+        return verdict.sentence_de
+    return board.rejection_sentence(
+        approval_type=ApprovalType(approval.type),
+        title=approval.workload.title,
+        alternative=alternative,
+        reason=frozen.reason,
+    )

@@ -20,16 +20,16 @@ from qms.core import canonical, store
 from qms.core.clock import timestamp
 from qms.evidence import selectors as evidence
 from qms.gates import services as gates
-from qms.gates.choices import ApprovalType, VoteValue
-from qms.gates.facts import (
+from qms.gates.case_facts import (
     CaseFacts,
     DocumentFacts,
-    Facts,
     IntegrityFacts,
     SignerFacts,
     ValidityFacts,
     VoteFacts,
 )
+from qms.gates.choices import ApprovalType, VoteValue
+from qms.gates.facts import Facts
 from qms.roles.models import Person, User
 from qms.roles.permissions import Permission
 from qms.roles.roles import Role
@@ -130,7 +130,7 @@ def decision_facts(
 
     frozen: the record that is signed; its dates are judged (G7-6), not those a decision at `at` would have.
     """
-    items = list(evidence.current(approval.workload))
+    items = evidence.counting(approval.workload)
     start, end = validity_of(frozen) if frozen else validity(ApprovalType(approval.type), at)
     deciders = [*approval.decisions.values_list("person_id", flat=True)]
     if actor.person_id not in deciders:

@@ -34,7 +34,7 @@ class BuiltDossier:
 def build(approval: Approval, *, at: datetime, reviewer: Person | None = None) -> BuiltDossier:
     """Build the dossier as of `at`; with `reviewer`, as it will be after that person's review act."""
     workload = approval.workload
-    items = list(evidence.current(workload).select_related("producer", "reviewer"))
+    items = evidence.counting(workload)
     facts = gates.facts_for(workload, ApprovalType(approval.type), at=at, items=items, reviewer=reviewer)
     report = gates.evaluate_dossier(facts)
     content = {
@@ -112,4 +112,15 @@ def _evidence(item: EvidenceItem, reviewer: Person | None) -> dict[str, Any]:
         "origin": item.origin,
         "producer": item.producer.pid,
         "reviewer": reviewed.pid if reviewed else None,
+    } | _inherited(item)
+
+
+def _inherited(item: EvidenceItem) -> dict[str, Any]:
+    """Return where an item was taken over from and until when it holds (spec 3.7.5); nothing for an own one."""
+    if item.workload_id is not None:
+        return {}
+    until = item.valid_until.isoformat() if item.valid_until else None
+    return {
+        "inherited_from": {"kind": item.holder.audit_type, "name": str(item.holder)},
+        "valid_until": until,
     }

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from qms.approvals.dossier import BuiltDossier
 from qms.approvals.models import Approval
+from qms.approvals.selectors import ACTIVE
 from qms.core import formats
 from qms.core.values import Metric
 from qms.gates import board
+from qms.gates.report import GateReport, Verdict
 
+RECOMMENDED: Final = frozenset({"VORFREIGABE_EMPFOHLEN", "BEDINGTE_FREIGABE_EMPFOHLEN", "FREIGABE_EMPFOHLEN"})
 METRIC_NAMES: dict[str, str] = {
     "throughput_samples_s": "Durchsatz",
     "throughput_tokens_s": "Durchsatz",
@@ -26,14 +31,47 @@ METRIC_NAMES: dict[str, str] = {
 
 
 def board_sentence(approval: Approval, built: BuiltDossier, valid_until: Any) -> str:
-    """Return the sentence for page 1 and for the page of the request."""
+    """Return the sentence for the page of a request, and for a given Freigabe that of its document."""
+    if approval.status in ACTIVE:
+        return decided_sentence(approval, built, valid_until)
     target = built.facts.target
-    return board.approval_sentence(
+    return request_sentence(
         built.report,
         title=approval.workload.title,
         valid_until=valid_until,
         emulated=bool(target and target.emulated),
     )
+
+
+def request_sentence(report: GateReport, *, title: str, valid_until: date, emulated: bool) -> str:
+    """Return the sentence of a request: that of the verdict as soon as there is one, a no as plainly as a yes."""
+    if report.verdict:
+        return report.verdict.sentence_de
+    return board.approval_sentence(report, title=title, valid_until=valid_until, emulated=emulated)
+
+
+def decided_sentence(approval: Approval, built: BuiltDossier, valid_until: Any) -> str:
+    """Return the sentence of a given Freigabe with the row of the verdict table, or that it departs from it."""
+    target, verdict = built.facts.target, built.report.verdict
+    sentence = board.approval_sentence(
+        built.report,
+        title=approval.workload.title,
+        valid_until=valid_until,
+        emulated=bool(target and target.emulated),
+    )
+    if verdict is None:
+        return sentence
+    if in_favour(verdict):
+        return f"{sentence.removesuffix('.')} ({verdict.id})."
+    return _("%(sentence)s; abweichend von der Empfehlung %(id)s.") % {
+        "sentence": sentence.removesuffix("."),
+        "id": verdict.id,
+    }
+
+
+def in_favour(verdict: Verdict) -> bool:
+    """Return whether the verdict recommends a Freigabe."""
+    return verdict.code in RECOMMENDED
 
 
 def figures(built: BuiltDossier) -> list[dict[str, str]]:
@@ -96,6 +134,25 @@ def metric_name(metric: Metric) -> str:
     """Return the German name of a metric with its percentile."""
     name = METRIC_NAMES.get(metric.key, metric.key)
     return f"{name} {metric.percentile}" if metric.percentile else name
+
+
+def with_interval(metric: Metric) -> str:
+    """Return the value of a metric with its axes and, if it has one, its interval, as one cell."""
+    interval = formats.metric_interval(metric)
+    value = f"{formats.metric_value(metric)} ({formats.axes_text(metric.axes)})"
+    return f"{value}; {interval}" if interval else value
+
+
+def months(count: int | None) -> str:
+    """Return a number of months in words, empty where unknown."""
+    return "" if count is None else ngettext("%(n)d Monat", "%(n)d Monate", count) % {"n": count}
+
+
+def money_with_reason(value: Decimal | None, reason: str) -> str:
+    """Return an amount with the reason given for it, empty where unknown."""
+    if value is None:
+        return ""
+    return f"{formats.money(value)} ({reason})" if reason else formats.money(value)
 
 
 def porting_effort(built: BuiltDossier) -> str:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
 from qms.approvals.choices import ApprovalStatus
-from qms.approvals.models import Approval
+from qms.approvals.models import Approval, Dossier
 from qms.approvals.transitions import Transition
 from qms.core import clock
 from qms.core.errors import NotVisible
@@ -131,9 +131,11 @@ def forces(approvals: Sequence[Approval]) -> dict[UUID, Force]:
         .filter(workload__in=[item.workload_id for item in approvals])
         .values_list("workload", flat=True)
     )
+    inherited = _with_broken_inheritance(approvals)
     found = {}
     for item in approvals:
-        changed = item.content_sha256 != item.workload.content_sha256 or item.workload_id in broken
+        changed = item.content_sha256 != item.workload.content_sha256
+        changed = changed or item.workload_id in broken or item.pk in inherited
         found[item.pk] = _force(item, seals[item.pk], item.status in ACTIVE and changed, now)
     return found
 
@@ -157,7 +159,23 @@ def is_outdated(approval: Approval) -> bool:
     """Return whether content or evidence no longer are what was decided on."""
     if approval.content_sha256 != approval.workload.content_sha256:
         return True
-    return _broken().filter(workload=approval.workload).exists()
+    return _broken().filter(workload=approval.workload).exists() or approval.pk in _with_broken_inheritance(
+        [approval]
+    )
+
+
+def _with_broken_inheritance(approvals: Sequence[Approval]) -> set[UUID]:
+    """Return the approvals whose dossier pins evidence taken over that is no longer what it was."""
+    broken = _broken().filter(workload__isnull=True).values_list("pk", flat=True)
+    ids = [str(key) for key in broken]
+    if not ids:
+        return set()
+    pinned = Dossier.objects.filter(approval__in=approvals, sha256=F("approval__dossier_sha256"))
+    return {
+        approval_id
+        for approval_id, content in pinned.values_list("approval_id", "content")
+        if any(key in content for key in ids)
+    }
 
 
 def _broken() -> QuerySet[EvidenceItem]:

@@ -157,6 +157,11 @@ class AuditKind(Coded):
     KEY_ROTATED = "SCHLUESSEL_GEWECHSELT", _("Schlüssel gewechselt.")
     KEY_REVOKED = "SCHLUESSEL_WIDERRUFEN", _("Schlüssel widerrufen.")
     KEY_DESTROYED = "SCHLUESSEL_VERNICHTET", _("Schlüssel vernichtet.")
+    MEASURING_KEY_REGISTERED = (
+        "MESSSCHLUESSEL_REGISTRIERT",
+        _("Schlüssel für signierte Messungen registriert."),
+    )
+    MEASURING_KEY_REVOKED = "MESSSCHLUESSEL_WIDERRUFEN", _("Schlüssel für signierte Messungen widerrufen.")
     CERTIFICATE_ISSUED = "ZERTIFIKAT_AUSGESTELLT", _("Zertifikat ausgestellt.")
     CERTIFICATE_REVOKED = "ZERTIFIKAT_WIDERRUFEN", _("Zertifikat widerrufen.")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -23,14 +23,21 @@ from qms.roles.models import Person, User
 from qms.roles.permissions import Permission
 from qms.roles.roles import Role
 from qms.roles.rules import Account, Case, SodAction, check_segregation
-from qms.workloads.models import Workload
+from qms.workloads.models import Organisation, PlatformProfile, Workload
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Submission:
-    """What is handed in: facts in canonical form, axes, producer, and the raw file if a person brought one."""
+    """What is handed in: facts in canonical form, axes, producer, and the raw file if a person brought one.
 
-    workload: Workload
+    Exactly one of workload, platform and organisation is given; valid_until: the last day of what is recorded once.
+    invalid: of a run that does not count; kept as UNGUELTIG, and it replaces nothing.
+    """
+
+    workload: Workload | None = None
+    platform: PlatformProfile | None = None
+    organisation: Organisation | None = None
+    valid_until: date | None = None
     type: EvidenceType
     title: str
     facts: dict[str, Any]
@@ -40,13 +47,22 @@ class Submission:
     run_id: UUID | None = None
     raw: bytes = b""
     raw_name: str = ""
+    invalid: bool = False
 
 
 def submit(*, actor: Actor, submission: Submission) -> EvidenceItem:
-    """Store one piece of evidence inside the caller's audited command; a newer item of the type replaces the old."""
+    """Store one piece of evidence inside the caller's audited command; a newer item of the type replaces the old.
+
+    At a platform or the organisation it replaces only what nobody has reviewed yet: workloads rely on the reviewed
+    item until the new one is accepted (decision 0155).
+    """
     facts = canonical.dumps(submission.facts)
     item = EvidenceItem.objects.create(
         workload=submission.workload,
+        platform=submission.platform,
+        platform_version=submission.platform.version if submission.platform else None,
+        organisation=submission.organisation,
+        valid_until=submission.valid_until,
         type=submission.type,
         title=submission.title,
         run_id=submission.run_id,
@@ -60,11 +76,14 @@ def submit(*, actor: Actor, submission: Submission) -> EvidenceItem:
         producer=submission.producer,
         measured_at=submission.measured_at,
         uploaded_at=clock.now(),
+        status=EvidenceStatus.INVALID if submission.invalid else EvidenceStatus.NEW,
     )
-    older = EvidenceItem.objects.filter(
-        workload=submission.workload, type=submission.type, replaced_by__isnull=True
-    )
-    older.exclude(pk=item.pk).update(replaced_by=item)
+    older = selectors.others_of_type(item)
+    if submission.invalid:
+        older = older.none()
+    if submission.workload is None:
+        older = older.filter(status=EvidenceStatus.NEW)
+    older.update(replaced_by=item)
     record(
         AuditKind.EVIDENCE_SUBMITTED,
         actor=actor,
@@ -91,13 +110,12 @@ def review_evidence(
     item = selectors.lock(evidence_id, actor=actor)
     check_reviewer(item, actor)
     role = guards.require(actor=actor, permission=Permission.REVIEW_EVIDENCE, workload=item.workload)
-    if item.status != EvidenceStatus.NEW:
-        raise WrongState(
-            _("Dieser Nachweis ist bereits geprüft."), id="P15", next_step=_("Bitte laden Sie die Seite neu.")
-        )
+    _check_reviewable(item)
     if not accept and not reason.strip():
         raise CriterionNotMet(_("Bitte begründen Sie, warum Sie den Nachweis ablehnen."), id="P15")
     settle(item, actor=actor, as_actor=actor.audit_actor(role), accept=accept, reason=reason)
+    if accept and item.workload_id is None:
+        selectors.others_of_type(item).update(replaced_by=item)
     if accept and compared_with:
         raise_assurance(item, as_actor=actor.audit_actor(role), compared_with=compared_with)
     return item
@@ -119,6 +137,20 @@ def retrieve_evidence(*, actor: User, evidence_id: UUID, raw: bool = False) -> t
         raise tampered([item], actor.audit_actor()) from error
     record(AuditKind.EVIDENCE_RETRIEVED, actor=actor.audit_actor(), subject=item, refs=[sha256])
     return item, data
+
+
+def _check_reviewable(item: EvidenceItem) -> None:
+    """Raise WrongState for what is reviewed already, and for what a newer item at the same holder replaced."""
+    if item.status != EvidenceStatus.NEW:
+        raise WrongState(
+            _("Dieser Nachweis ist bereits geprüft."), id="P15", next_step=_("Bitte laden Sie die Seite neu.")
+        )
+    if item.workload_id is None and item.replaced_by_id is not None:
+        raise WrongState(
+            _("Dieser Nachweis ist durch einen neueren ersetzt."),
+            id="P15",
+            next_step=_("Bitte prüfen Sie den neueren Nachweis."),
+        )
 
 
 def check_reviewer(item: EvidenceItem, actor: User) -> None:
@@ -163,7 +195,7 @@ def raise_assurance(item: EvidenceItem, *, as_actor: Actor, compared_with: str) 
 
 def check_files(workload: Workload, *, as_actor: Actor) -> None:
     """Raise CriterionNotMet (G7-4) if a file of the evidence that counts was changed; the items are marked for it."""
-    broken = selectors.damaged(list(selectors.current(workload)))
+    broken = selectors.damaged(selectors.counting(workload))
     if broken:
         raise tampered(broken, as_actor)
 

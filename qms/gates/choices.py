@@ -39,6 +39,19 @@ class GateState(Coded):
     NOT_CHECKED = "NICHT_GEPRUEFT", _("nicht geprüft")
 
 
+class Scope(Coded):
+    """What a criterion needs to be judged at all; one without a scope is always judged (ADR 0154)."""
+
+    COMPARISON = "VERGLEICH", _("Vergleich")
+
+
+class ScopeGap(Coded):
+    """Why nothing is compared; the criteria of that scope read "nicht geprüft"."""
+
+    NO_BASELINE = "OHNE_VERGLEICHSBASIS", _("ohne Vergleichsbasis")
+    DEVELOPMENT_MACHINE = "ENTWICKLUNGSRECHNER", _("Entwicklungsrechner")
+
+
 class Due(Coded):
     """The step a criterion stands in the way of."""
 

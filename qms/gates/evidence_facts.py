@@ -83,11 +83,16 @@ class EffortFacts:
 
 @dataclass(frozen=True, slots=True)
 class PortingFacts:
-    """EV-05; framework is empty for a model that was described here and not brought from anywhere."""
+    """EV-05; framework is empty for a model that was described here and not brought from anywhere.
+
+    total_ops and unsupported_ops count the operations of the model before adaptation, None where not told.
+    """
 
     framework: str
     effort: tuple[EffortFacts, ...]
     partitioning_required: bool | None
+    total_ops: int | None = None
+    unsupported_ops: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,30 +130,30 @@ class ManifestFacts:
 
 def baseline_from(data: Mapping[str, Any]) -> BaselineFacts:
     """Read EV-02; raises EvidenceFormatError."""
-    with _Reading("EV-02"):
+    with Reading("EV-02"):
         cv = data.get("throughput_cv")
         return BaselineFacts(
-            platform=_platform(data["platform"]),
+            platform=platform_from(data["platform"]),
             fingerprint=str(data["fingerprint"]),
             repetitions=int(data["repetitions"]),
             iterations=int(data["iterations"] or 0),
             throughput_cv=Decimal(cv) if cv else None,
-            metrics=_metrics(data),
-            measured_at=_moment(data["measured_at"]),
+            metrics=metrics_from(data),
+            measured_at=moment_from(data["measured_at"]),
             failed_requests=int(data["failed_requests"] or 0),
         )
 
 
 def target_from(data: Mapping[str, Any]) -> TargetFacts:
     """Read EV-04; raises EvidenceFormatError."""
-    with _Reading("EV-04"):
+    with Reading("EV-04"):
         replay = data.get("replay") or {}
         return TargetFacts(
             run_id=str(data["run_id"]),
-            platform=_platform(data["platform"]),
+            platform=platform_from(data["platform"]),
             fingerprint=str(data["fingerprint"]),
             emulated=data["source"] == "EMULATOR",
-            metrics=_metrics(data),
+            metrics=metrics_from(data),
             mode=str(data["mode"]),
             peak_sram_bytes=data.get("peak_sram_bytes"),
             sram_capacity_bytes=data.get("sram_capacity_bytes"),
@@ -157,7 +162,7 @@ def target_from(data: Mapping[str, Any]) -> TargetFacts:
             covered_ops=tuple((row["op"], row.get("kernel") or "") for row in data["op_coverage"]),
             result_digest=str(data["result_digest"]),
             criteria_sha256=str(data["criteria_sha256"]),
-            started_at=_moment(data["started_at"]),
+            started_at=moment_from(data["started_at"]),
             replay_equal=replay.get("equal"),
             outside_calibration=data.get("validity") == "AUSSERHALB_KALIBRIERUNG",
         )
@@ -165,18 +170,24 @@ def target_from(data: Mapping[str, Any]) -> TargetFacts:
 
 def porting_from(data: Mapping[str, Any]) -> PortingFacts:
     """Read EV-05; raises EvidenceFormatError."""
-    with _Reading("EV-05"):
+    with Reading("EV-05"):
         reasons = data.get("effort_reasons") or {}
         effort = tuple(
             EffortFacts(str(name), None if days is None else Decimal(days), str(reasons.get(name, "")))
             for name, days in data["porting_effort_pt"].items()
         )
-        return PortingFacts(str(data["framework"]), effort, data["partitioning_required"])
+        return PortingFacts(
+            str(data["framework"]),
+            effort,
+            data["partitioning_required"],
+            data.get("total_ops"),
+            data.get("unsupported_ops"),
+        )
 
 
 def equivalence_from(data: Mapping[str, Any]) -> EquivalenceFacts:
     """Read EV-06 with the outputs of its cross-check; raises EvidenceFormatError."""
-    with _Reading("EV-06"):
+    with Reading("EV-06"):
         own = data.get("cross_check") or {}
         outputs = tuple(
             OutputFacts(
@@ -194,7 +205,7 @@ def equivalence_from(data: Mapping[str, Any]) -> EquivalenceFacts:
 
 def manifest_from(data: Mapping[str, Any]) -> ManifestFacts:
     """Read EV-16; raises EvidenceFormatError."""
-    with _Reading("EV-16"):
+    with Reading("EV-16"):
         return ManifestFacts(
             str(data["run_id"]),
             str(data["manifest_sha256"]),
@@ -206,8 +217,8 @@ def manifest_from(data: Mapping[str, Any]) -> ManifestFacts:
         )
 
 
-class _Reading:
-    """Turns what a malformed file raises into one named error."""
+class Reading:
+    """Context of one reader: turns what a malformed file raises into one named error."""
 
     def __init__(self, evidence_type: str) -> None:
         self._type = evidence_type
@@ -222,7 +233,8 @@ class _Reading:
             raise EvidenceFormatError(f"{self._type} is malformed: {error!r}") from error
 
 
-def _platform(row: Mapping[str, Any]) -> PlatformFacts:
+def platform_from(row: Mapping[str, Any]) -> PlatformFacts:
+    """Read the platform of a run; raises KeyError or ValueError."""
     kind = PlatformKind(row["kind"])
     return PlatformFacts(
         profile_id=str(row.get("profile_id") or ""),
@@ -241,7 +253,8 @@ def _platform(row: Mapping[str, Any]) -> PlatformFacts:
     )
 
 
-def _metrics(data: Mapping[str, Any]) -> tuple[Metric, ...]:
+def metrics_from(data: Mapping[str, Any]) -> tuple[Metric, ...]:
+    """Read the metrics of a file; raises MetricError."""
     return tuple(Metric.from_json(row) for row in data["metrics"])
 
 
@@ -249,7 +262,8 @@ def _operator(item: Any) -> str:
     return str(item.get("op", item)) if isinstance(item, dict) else str(item)
 
 
-def _moment(text: str) -> datetime:
+def moment_from(text: str) -> datetime:
+    """Read an aware time; raises ValueError."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"{text} has no time zone")

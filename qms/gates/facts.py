@@ -11,13 +11,30 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from qms.gates.business_facts import (
+    CapabilityFacts,
+    CostFacts,
+    DemandFacts,
+    EnvironmentFacts,
+    LevelsFacts,
+    OfferFacts,
+    ProfileFacts,
+    SuitabilityFacts,
+)
+from qms.gates.case_facts import (
+    CaseFacts,
+    DocumentFacts,
+    EarlierResult,
+    EvidencePeople,
+    Inherited,
+    IntegrityFacts,
+    SignerFacts,
+    ValidityFacts,
+    VoteFacts,
+)
 from qms.gates.choices import (
     ApprovalType,
-    CriterionKind,
-    CriterionResult,
-    OpinionValue,
-    SignatureMethod,
-    VoteValue,
+    ScopeGap,
 )
 from qms.gates.evidence_facts import (
     BaselineFacts,
@@ -27,7 +44,6 @@ from qms.gates.evidence_facts import (
     TargetFacts,
 )
 from qms.gates.votes import RequiredVotes
-from qms.roles.roles import Role
 from qms.workloads.choices import (
     AiActRiskClass,
     AiActRole,
@@ -166,89 +182,11 @@ class TargetRunFacts:
     criteria_sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class EvidencePeople:
-    """Who produced and who reviewed one piece of evidence; usable: not rejected, invalid or tampered."""
-
-    type: str
-    producer: UUID | None
-    reviewer: UUID | None
-    usable: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class VoteFacts:
-    """One vote or opinion; subjects maps codes of subjects to their value (`kompakt`), else `value` counts.
-
-    outdated: bound to another dossier than the current one.
-    """
-
-    role: Role
-    person: UUID
-    value: VoteValue | None = None
-    subjects: Mapping[str, VoteValue] = field(default_factory=dict)
-    opinion: OpinionValue | None = None
-    opinion_criteria: tuple[str, ...] = ()
-    outdated: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class CaseFacts:
-    """Who did what in this case (G7-3); deciders: approvers so far, the acting one included."""
-
-    requester: UUID | None = None
-    lead: UUID | None = None
-    workers: frozenset[UUID] = frozenset()
-    reviewer: UUID | None = None
-    deciders: tuple[UUID, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class IntegrityFacts:
-    """Result of re-hashing every evidence file and verifying the log just now."""
-
-    files: int
-    changed: tuple[str, ...]
-    log_ok: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ValidityFacts:
-    """Intended validity of the approval."""
-
-    valid_from: datetime
-    valid_until: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentFacts:
-    """The signed document; notice: the sentence of EM-08 stands on page 1; None where not yet known."""
-
-    notice: bool | None = None
-    sealed: bool | None = None
-    verified: bool | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SignerFacts:
-    """The act of the signing person; bound_sha256: digest the act covers, expected_sha256: what it must cover."""
-
-    method: SignatureMethod
-    user_verified: bool
-    authenticated_at: datetime
-    bound_sha256: str
-    expected_sha256: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class EarlierResult:
-    """Result of a criterion evaluated before; filled by the engine for G7-1."""
-
-    id: str
-    gate: str
-    kind: CriterionKind
-    result: CriterionResult
+def gap_of(baseline: BaselineFacts | None) -> ScopeGap | None:
+    """Return why a baseline allows no comparison, None where it does."""
+    if baseline is None:
+        return ScopeGap.NO_BASELINE
+    return ScopeGap.DEVELOPMENT_MACHINE if baseline.platform.development_machine else None
 
 
 @dataclass(frozen=True)
@@ -256,7 +194,7 @@ class Facts:
     """All facts of one evaluation.
 
     now: time of the evaluation; runs: target runs that count, in any order; covered: ids of W criteria covered by a
-    condition or waiver; deviation_reason: written reason for deciding against a refusal or objection; required
+    condition or waiver; inherited: by evidence type; deviation_reason: written reason for deciding against a refusal or objection; required
     and earlier are filled by the engine.
     """
 
@@ -274,18 +212,31 @@ class Facts:
     equivalence: EquivalenceFacts | None = None
     porting: PortingFacts | None = None
     manifest: ManifestFacts | None = None
+    suitability: SuitabilityFacts | None = None
+    profile: ProfileFacts | None = None
+    costs: CostFacts | None = None
+    demand: DemandFacts | None = None
+    levels: LevelsFacts | None = None
+    offer: OfferFacts | None = None
+    environment: EnvironmentFacts | None = None
+    capability: CapabilityFacts | None = None
+    inherited: Mapping[str, Inherited] = field(default_factory=dict)
     runs: tuple[TargetRunFacts, ...] = ()
     evidence: tuple[EvidencePeople, ...] = ()
     votes: tuple[VoteFacts, ...] = ()
-    case: CaseFacts = CaseFacts()
+    case: CaseFacts = field(default_factory=CaseFacts)
     integrity: IntegrityFacts | None = None
     validity: ValidityFacts | None = None
-    document: DocumentFacts = DocumentFacts()
+    document: DocumentFacts = field(default_factory=DocumentFacts)
     signer: SignerFacts | None = None
     deviation_reason: str = ""
     covered: frozenset[str] = frozenset()
     required: RequiredVotes = field(default_factory=lambda: RequiredVotes((), 1))
     earlier: tuple[EarlierResult, ...] = ()
+
+    def gap(self) -> ScopeGap | None:
+        """Return why nothing may be compared, None where the baseline is the platform in use (EM-12)."""
+        return gap_of(self.baseline)
 
     def level(self) -> Level | None:
         """Return the workload level if every class is classified, else None (there is no default level)."""

@@ -111,6 +111,31 @@ def percent(share: Decimal) -> str:
     return f"{german(share * 100)}\u00a0%"
 
 
+def shown(value: Decimal, places: int = 1) -> str:
+    """Return a number rounded to at most so many decimals, with decimal comma ("29,3", "22")."""
+    return german(round(value, places))
+
+
+def apart(value: Decimal, limit: Decimal, show: Callable[[Decimal, int], str]) -> tuple[str, str]:
+    """Return both numbers with as few decimals as tell them apart, so that 19,96 never reads like 20."""
+    for places in range(1, 8):
+        texts = show(value, places), show(limit, places)
+        if texts[0] != texts[1] or value == limit:
+            return texts
+    return show(value, 8), show(limit, 8)
+
+
+def share(value: Decimal, places: int = 1) -> str:
+    """Return a share as rounded per cent ("29,3 %")."""
+    return f"{shown(value * 100, places)}\u00a0%"
+
+
+def euro(value: Decimal) -> str:
+    """Return an amount of money ("1.433,33 €")."""
+    whole, _, cents = f"{value:,.2f}".partition(".")
+    return f"{whole.replace(',', '.')},{cents}\u00a0€"
+
+
 def count(value: int) -> str:
     """Return a whole number with points between groups of three ("4.000")."""
     return f"{value:,}".replace(",", ".")

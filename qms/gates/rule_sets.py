@@ -12,107 +12,26 @@ from jsonschema import Draft202012Validator
 
 from qms.core import canonical
 from qms.core.coded import localized
-from qms.gates.choices import ApprovalType, CriterionKind, Due
+from qms.gates.choices import ApprovalType, ScopeGap
 from qms.gates.errors import RuleSetError
 from qms.gates.policy import Policy
+from qms.gates.rule_rows import (
+    Covers,
+    Criterion,
+    NotChecked,
+    Subject,
+    covers_from,
+    criterion_from,
+    not_checked_from,
+    subject_from,
+)
+from qms.gates.verdict_rows import VerdictRow, verdict_from
 from qms.roles.matrix import Matrix
 from qms.roles.permissions import Permission
 from qms.roles.roles import Role
-from qms.workloads.choices import AiActRiskClass, Flag, Level
 
 _FOLDER: Final = Path(__file__).parent / "rulesets"
-NEWEST: Final[dict[str, str]] = {"kompakt": "0.1.0", "standard": "0.1.0"}
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """One row: what is asked, why, who can close it and how; texts are German, titles also English.
-
-    kinds: NW or W by approval type; who: standard role, read through the role map; due: the step it blocks.
-    """
-
-    id: str
-    gate: str
-    title_de: str
-    question_de: str
-    why_de: str
-    check: str
-    kinds: Mapping[ApprovalType, CriterionKind]
-    who: Role
-    how_de: str
-    evidence: tuple[str, ...]
-    policy: tuple[str, ...]
-    due: Due
-    seeds: tuple[str, ...]
-    row: Mapping[str, Any]
-
-    @property
-    def title(self) -> str:
-        """Return the title in the active language."""
-        return localized(self.row, "title")
-
-    @property
-    def question(self) -> str:
-        """Return what is asked, in the active language."""
-        return localized(self.row, "question")
-
-    @property
-    def why(self) -> str:
-        """Return why it is asked, in the active language."""
-        return localized(self.row, "why")
-
-    @property
-    def how(self) -> str:
-        """Return how it is closed, in the active language."""
-        return localized(self.row, "how")
-
-
-@dataclass(frozen=True)
-class NotChecked:
-    """A criterion of the specification this version cannot judge, with the German reason."""
-
-    id: str
-    gate: str
-    title_de: str
-    applies_to: tuple[ApprovalType, ...]
-    reason_de: str
-    row: Mapping[str, Any]
-
-    @property
-    def title(self) -> str:
-        """Return the title in the active language."""
-        return localized(self.row, "title")
-
-    @property
-    def reason(self) -> str:
-        """Return why it is not checked, in the active language."""
-        return localized(self.row, "reason")
-
-
-@dataclass(frozen=True)
-class Subject:
-    """One subject of the single co-signature of `kompakt`; its refusal has the effect of standard_role (4.4)."""
-
-    code: str
-    name_de: str
-    standard_role: Role
-    gates: tuple[str, ...]
-    row: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        """Return the name in the active language."""
-        return localized(self.row, "name")
-
-
-@dataclass(frozen=True)
-class Covers:
-    """What this version has criteria for (EM-13)."""
-
-    approval_types: tuple[ApprovalType, ...]
-    levels: tuple[Level, ...]
-    flags: tuple[Flag, ...]
-    risk_classes: tuple[AiActRiskClass, ...]
+NEWEST: Final[dict[str, str]] = {"kompakt": "0.2.0", "standard": "0.2.0"}
 
 
 @dataclass(frozen=True)
@@ -136,11 +55,13 @@ class RuleSet:
     gates: Mapping[str, Mapping[str, Any]]
     criteria: tuple[Criterion, ...]
     not_checked: tuple[NotChecked, ...]
+    gaps: Mapping[ScopeGap, Mapping[str, str]]
+    verdicts: tuple[VerdictRow, ...]
     row: Mapping[str, Any]
 
     @property
     def label(self) -> str:
-        """Return the stored name with version, such as "kompakt 0.1.0"."""
+        """Return the stored name with version, such as "kompakt 0.2.0"."""
         return f"{self.id} {self.version}"
 
     def role_name(self, role: Role) -> str:
@@ -163,23 +84,32 @@ class RuleSet:
         """Return the row with this id; raises KeyError."""
         return next(item for item in self.criteria if item.id == criterion_id)
 
-    def criteria_for(self, approval_type: ApprovalType) -> tuple[Criterion, ...]:
-        """Return the rows that apply to the approval type, in order."""
-        return tuple(item for item in self.criteria if approval_type in item.kinds)
+    def criteria_for(self, approval_type: ApprovalType, gap: ScopeGap | None = None) -> tuple[Criterion, ...]:
+        """Return the rows that apply to the approval type, in order; with `gap`, without those it leaves out."""
+        return tuple(item for item in self._applying(approval_type) if gap is None or item.scope is None)
 
-    def not_checked_for(self, approval_type: ApprovalType) -> tuple[NotChecked, ...]:
-        """Return what is not checked for the approval type, in order."""
-        return tuple(item for item in self.not_checked if approval_type in item.applies_to)
+    def not_checked_for(
+        self, approval_type: ApprovalType, gap: ScopeGap | None = None
+    ) -> tuple[NotChecked, ...]:
+        """Return what is not checked for the approval type, in order; `gap`: why no comparison is judged."""
+        found = [item for item in self.not_checked if approval_type in item.applies_to]
+        if gap is not None:
+            rows = (item for item in self._applying(approval_type) if item.scope is not None)
+            found += [item.outside(self.gaps[gap]) for item in rows]
+        return tuple(sorted(found, key=lambda item: (item.gate, int(item.id.split("-")[1]))))
 
-    def counts(self, approval_type: ApprovalType) -> tuple[int, int]:
+    def counts(self, approval_type: ApprovalType, gap: ScopeGap | None = None) -> tuple[int, int]:
         """Return n and m of "geprüft: n von m Kriterien" (EM-13)."""
-        checked = len(self.criteria_for(approval_type))
-        return checked, checked + len(self.not_checked_for(approval_type))
+        checked = len(self.criteria_for(approval_type, gap))
+        return checked, checked + len(self.not_checked_for(approval_type, gap))
 
-    def asked_subjects(self) -> tuple[Subject, ...]:
-        """Return the subjects this version has criteria for; the others read "nicht geprüft" (3.19, rule 3)."""
-        present = {item.gate for item in self.criteria}
+    def asked_subjects(self, gap: ScopeGap | None) -> tuple[Subject, ...]:
+        """Return the subjects that have criteria to judge; the others read "nicht geprüft" (3.19, rule 3)."""
+        present = {item.gate for item in self.criteria if gap is None or item.scope is None}
         return tuple(subject for subject in self.subjects if present & set(subject.gates))
+
+    def _applying(self, approval_type: ApprovalType) -> tuple[Criterion, ...]:
+        return tuple(item for item in self.criteria if approval_type in item.kinds)
 
     def _role_row(self, role: Role) -> Mapping[str, Any]:
         return next(row for row in self.row["role_names"] if row["role"] == role.value)
@@ -226,14 +156,16 @@ def _build(document: Mapping[str, Any], shared: Mapping[str, Any]) -> RuleSet:
             min_persons=document["min_persons"],
             permissions=_matrix(document["permissions"]),
             votes=document["votes"],
-            subjects=tuple(_subject(row) for row in document["subjects"]),
+            subjects=tuple(subject_from(row) for row in document["subjects"]),
             review_role=Role(document["review_role"]),
             signers=tuple(Role(code) for code in document["signers"]),
-            covers=_covers(document["covers"]),
+            covers=covers_from(document["covers"]),
             policy=Policy(shared["policy"]),
             gates={row["id"]: row for row in shared["gates"]},
-            criteria=tuple(_criterion(row) for row in shared["criteria"]),
-            not_checked=tuple(_not_checked(row) for row in shared["not_checked"]),
+            criteria=tuple(criterion_from(row) for row in shared["criteria"]),
+            not_checked=tuple(not_checked_from(row) for row in shared["not_checked"]),
+            gaps={ScopeGap(key): row for key, row in shared["scope_gaps"].items()},
+            verdicts=tuple(verdict_from(row) for row in shared["verdicts"]),
             row=document,
         )
     except (KeyError, ValueError) as error:
@@ -257,6 +189,15 @@ def _check(rule_set: RuleSet) -> None:
     problems += [
         f"{role} maps to a foreign role" for role in rule_set.role_map.values() if role not in rule_set.roles
     ]
+    problems += [f"scope gap {gap} has no reason" for gap in ScopeGap if gap not in rule_set.gaps]
+    known = {item.id for item in rule_set.criteria}
+    problems += [
+        f"{row.id} names unknown {name}" for row in rule_set.verdicts for name in row.named() - known
+    ]
+    problems += [
+        f"{row.id} has an unknown field in its sentence" for row in rule_set.verdicts if row.foreign()
+    ]
+    problems += [] if rule_set.verdicts[-1].otherwise else ["the last verdict decides nothing"]
     if problems:
         raise RuleSetError(f"{rule_set.label}: {'; '.join(problems)}")
 
@@ -266,40 +207,3 @@ def _matrix(rows: Mapping[str, Mapping[str, list[str]]]) -> Matrix:
         Permission(key): {Role(role): frozenset(letters) for role, letters in row.items()}
         for key, row in rows.items()
     }
-
-
-def _subject(row: Mapping[str, Any]) -> Subject:
-    return Subject(row["code"], row["name_de"], Role(row["standard_role"]), tuple(row["gates"]), row)
-
-
-def _covers(row: Mapping[str, Any]) -> Covers:
-    return Covers(
-        tuple(ApprovalType(code) for code in row["approval_types"]),
-        tuple(Level(code) for code in row["levels"]),
-        tuple(Flag(code) for code in row["flags"]),
-        tuple(AiActRiskClass(code) for code in row["risk_classes"]),
-    )
-
-
-def _criterion(row: Mapping[str, Any]) -> Criterion:
-    return Criterion(
-        id=row["id"],
-        gate=row["gate"],
-        title_de=row["title_de"],
-        question_de=row["question_de"],
-        why_de=row["why_de"],
-        check=row["check"],
-        kinds={ApprovalType(key): CriterionKind(value) for key, value in row["kind_by_type"].items()},
-        who=Role(row["who"]),
-        how_de=row["how_de"],
-        evidence=tuple(row["evidence"]),
-        policy=tuple(row["policy"]),
-        due=Due(row["due"]),
-        seeds=tuple(row["seeds"]),
-        row=row,
-    )
-
-
-def _not_checked(row: Mapping[str, Any]) -> NotChecked:
-    applies = tuple(ApprovalType(code) for code in row["applies_to"])
-    return NotChecked(row["id"], row["gate"], row["title_de"], applies, row["reason_de"], row)

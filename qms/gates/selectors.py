@@ -10,20 +10,12 @@ from uuid import UUID
 from qms.core import canonical, store
 from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
-from qms.gates import evidence_facts
-from qms.gates.choices import ApprovalType
-from qms.gates.evidence_facts import (
-    BaselineFacts,
-    EquivalenceFacts,
-    EvidenceFormatError,
-    ManifestFacts,
-    PortingFacts,
-    TargetFacts,
-)
+from qms.gates import business_readers, evidence_facts
+from qms.gates.case_facts import CaseFacts, EvidencePeople, Inherited
+from qms.gates.choices import ApprovalType, ScopeGap
+from qms.gates.evidence_facts import EvidenceFormatError
 from qms.gates.facts import (
-    CaseFacts,
     ClassificationFacts,
-    EvidencePeople,
     Facts,
     FreezeFacts,
     LocationFacts,
@@ -31,7 +23,9 @@ from qms.gates.facts import (
     PilotFacts,
     TargetRunFacts,
     WorkloadFacts,
+    gap_of,
 )
+from qms.gates.suitability import suitability_facts
 from qms.workloads import selectors as workloads
 from qms.workloads.choices import (
     AbortCategory,
@@ -66,7 +60,7 @@ def facts_for(
 ) -> Facts:
     """Return the facts of a workload as of `at`; with `reviewer_id`, as if that person had reviewed `items`."""
     by_type = {item.type: item for item in items}
-    target = _target(by_type)
+    target = _fact(by_type, EvidenceType.TARGET_REPORT, evidence_facts.target_from)
     return Facts(
         approval_type=approval_type,
         now=at,
@@ -84,11 +78,20 @@ def facts_for(
             frozen_sha256=workload.criteria_sha256,
             current_sha256=canonical.digest(workloads.criteria(workload)),
         ),
-        baseline=_baseline(by_type),
+        baseline=_fact(by_type, EvidenceType.BASELINE_REPORT, evidence_facts.baseline_from),
         target=target,
-        equivalence=_equivalence(by_type),
-        porting=_porting(by_type),
-        manifest=_manifest(by_type),
+        equivalence=_fact(by_type, EvidenceType.EQUIVALENCE, evidence_facts.equivalence_from),
+        porting=_fact(by_type, EvidenceType.PORTING, evidence_facts.porting_from),
+        manifest=_fact(by_type, EvidenceType.LINEAGE, evidence_facts.manifest_from),
+        suitability=suitability_facts(workload),
+        profile=_fact(by_type, EvidenceType.PROFILE, business_readers.profile_from),
+        costs=_fact(by_type, EvidenceType.COSTS, business_readers.costs_from),
+        demand=_fact(by_type, EvidenceType.DEMAND, business_readers.demand_from),
+        levels=_fact(by_type, EvidenceType.LEVELS, business_readers.levels_from),
+        offer=_fact(by_type, EvidenceType.OFFER, business_readers.offer_from),
+        environment=_fact(by_type, EvidenceType.ENVIRONMENT, business_readers.environment_from),
+        capability=_fact(by_type, EvidenceType.CAPABILITY, business_readers.capability_from),
+        inherited={item.type: source for item in items if (source := _source(item)) is not None},
         runs=(TargetRunFacts(target.run_id, target.started_at, target.criteria_sha256),) if target else (),
         evidence=tuple(
             EvidencePeople(
@@ -96,12 +99,14 @@ def facts_for(
                 producer=item.producer_id,
                 reviewer=item.reviewer_id or reviewer_id,
                 usable=item.status in USABLE,
+                inherited=item.workload_id is None,
             )
             for item in items
         ),
         case=CaseFacts(
             lead=_pilot_lead(workload),
-            workers=workloads.workers(workload) | {item.producer_id for item in items},
+            workers=workloads.workers(workload)
+            | {item.producer_id for item in items if item.workload_id is not None},
             reviewer=reviewer_id,
         ),
     )
@@ -226,29 +231,27 @@ def _pilot_lead(workload: Workload) -> UUID | None:
     return pilot.lead_id if pilot else None
 
 
-def _baseline(by_type: dict[str, EvidenceItem]) -> BaselineFacts | None:
-    item = by_type.get(EvidenceType.BASELINE_REPORT)
-    return _read(item, evidence_facts.baseline_from) if item else None
+def gap(items: Sequence[EvidenceItem]) -> ScopeGap | None:
+    """Return why these pieces of evidence allow no comparison, None where they do (EM-12)."""
+    by_type = {item.type: item for item in items}
+    baseline = _fact(by_type, EvidenceType.BASELINE_REPORT, evidence_facts.baseline_from)
+    return gap_of(baseline)
 
 
-def _target(by_type: dict[str, EvidenceItem]) -> TargetFacts | None:
-    item = by_type.get(EvidenceType.TARGET_REPORT)
-    return _read(item, evidence_facts.target_from) if item else None
+def _fact(
+    by_type: dict[str, EvidenceItem], kind: EvidenceType, reader: Callable[[dict[str, Any]], _T]
+) -> _T | None:
+    item = by_type.get(kind)
+    return _read(item, reader) if item else None
 
 
-def _equivalence(by_type: dict[str, EvidenceItem]) -> EquivalenceFacts | None:
-    item = by_type.get(EvidenceType.EQUIVALENCE)
-    return _read(item, evidence_facts.equivalence_from) if item else None
-
-
-def _porting(by_type: dict[str, EvidenceItem]) -> PortingFacts | None:
-    item = by_type.get(EvidenceType.PORTING)
-    return _read(item, evidence_facts.porting_from) if item else None
-
-
-def _manifest(by_type: dict[str, EvidenceItem]) -> ManifestFacts | None:
-    item = by_type.get(EvidenceType.LINEAGE)
-    return _read(item, evidence_facts.manifest_from) if item else None
+def _source(item: EvidenceItem) -> Inherited | None:
+    """Return where the workload takes the evidence over from, None for its own (3.7.5)."""
+    if item.platform is not None:
+        return Inherited(f"Plattform {item.platform.name}", item.valid_until)
+    if item.organisation is not None:
+        return Inherited(f"Organisation {item.organisation.name}", item.valid_until)
+    return None
 
 
 def _read(item: EvidenceItem, reader: Callable[[dict[str, Any]], _T]) -> _T | None:

@@ -11,13 +11,15 @@ from qms.audit.events import AuditKind
 from qms.audit.services import record
 from qms.core import clock
 from qms.evidence import selectors as evidence
+from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
 from qms.gates import coverage, engine, rule_sets, selectors
-from qms.gates.choices import ApprovalType, CriterionKind
+from qms.gates.choices import ApprovalType, CriterionKind, ScopeGap
 from qms.gates.coverage import Uncovered
 from qms.gates.engine import CriterionReport, GateReport
 from qms.gates.facts import Facts
 from qms.gates.policy import Policy
+from qms.gates.rule_rows import Criterion, Subject
 from qms.gates.rule_sets import RuleSet
 from qms.gates.votes import RequiredVotes, required_votes
 from qms.roles.models import Person, User
@@ -61,7 +63,7 @@ def facts_for(
     reviewer: Person | None = None,
 ) -> Facts:
     """Return the facts of a workload as of `at`; with `reviewer`, as if that person had reviewed the evidence."""
-    chosen = list(evidence.current(workload)) if items is None else items
+    chosen = evidence.counting(workload, at=at) if items is None else items
     reviewer_id = reviewer.pk if reviewer else None
     return selectors.facts_for(workload, approval_type, at=at, items=chosen, reviewer_id=reviewer_id)
 
@@ -110,6 +112,23 @@ def votes_required(workload: Workload, approval_type: ApprovalType) -> RequiredV
         flags=facts.flags(),
         risk_class=_risk_class(workload),
         budget_eur=pilot.values.budget_cap_eur if pilot else None,
+        gap=_gap(workload),
+    )
+
+
+def asked_subjects(workload: Workload) -> tuple[Subject, ...]:
+    """Return the subjects the one review act asks for this workload (3.19, rule 3)."""
+    return rule_set().asked_subjects(_gap(workload))
+
+
+def carried(item: EvidenceItem, items: Sequence[EvidenceItem] | None) -> tuple[Criterion, ...]:
+    """Return the criteria a piece of evidence carries among `items`, what needs a comparison only where one is judged.
+
+    items: None for evidence of a platform or the organisation, which no single workload judges.
+    """
+    gap = selectors.gap(items) if items is not None else None
+    return tuple(
+        row for row in rule_set().criteria if item.type in row.evidence and (row.scope is None or gap is None)
     )
 
 
@@ -128,6 +147,10 @@ def advance(workload: Workload, actor: User) -> None:
                 subject=workload,
                 facts={"gate": gate, "rule_set": current.rule_set, "status": after.value},
             )
+
+
+def _gap(workload: Workload) -> ScopeGap | None:
+    return selectors.gap(list(evidence.current(workload).filter(type=EvidenceType.BASELINE_REPORT)))
 
 
 def _risk_class(workload: Workload) -> AiActRiskClass | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from qms.gates.choices import ApprovalType
+from qms.gates.choices import ApprovalType, ScopeGap
 from qms.gates.errors import RuleSetError
 from qms.gates.rule_sets import RuleSet
 from qms.roles.roles import Role
@@ -51,8 +51,12 @@ def required_votes(
     flags: Iterable[Flag],
     risk_class: AiActRiskClass | None,
     budget_eur: Decimal | None,
+    gap: ScopeGap | None,
 ) -> RequiredVotes:
-    """Return what 4.4 asks for; an unknown level counts as K3, so that nothing is asked too little."""
+    """Return what 4.4 asks for; an unknown level counts as K3, so that nothing is asked too little.
+
+    gap: why nothing is compared; then no subject is asked that only a comparison has criteria for.
+    """
     marks = frozenset(flags)
     column = f"{_LETTER[approval_type]}_{_band(level, marks, risk_class)}"
     found: list[RequiredVote] = []
@@ -60,7 +64,7 @@ def required_votes(
         if name == "FG_PERSONS" or not _asked(row[column], marks, budget_eur, rule_set):
             continue
         role = Role(name)
-        subjects = rule_set.asked_subjects() if role is rule_set.review_role else ()
+        subjects = rule_set.asked_subjects(gap) if role is rule_set.review_role else ()
         codes = tuple(subject.code for subject in subjects)
         found.append(RequiredVote(role, codes, opinion=role is Role.DATA_PROTECTION))
     approvers = rule_set.votes["FG_PERSONS"][column]

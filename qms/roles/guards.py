@@ -46,6 +46,7 @@ PERMISSION_CODENAME: Final[dict[Permission, Codename]] = {
     Permission.CONFIRM_CLASSIFICATION: REVIEW,
     Permission.EDIT_CRITERIA: OWN,
     Permission.CONFIRM_FROZEN_CRITERIA: REVIEW,
+    Permission.ASSESS_SUITABILITY: OWN,
     Permission.START_BASELINE_RUN: RUN,
     Permission.START_TARGET_RUN: RUN,
     Permission.REVIEW_EVIDENCE: REVIEW,

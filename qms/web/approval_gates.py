@@ -88,14 +88,14 @@ def checklist(report: GateReport, workload_id: UUID) -> Checklist:
 
 def evidence_rows(items: Iterable[EvidenceItem], approval_type: ApprovalType) -> list[dict[str, Any]]:
     """Return the evidence with its axes, its digest, and the criteria each piece carries."""
-    rows = gates.rule_set().criteria_for(approval_type)
+    found = list(items)
     return [
         {
             "item": item,
             "axes": axes_of(item),
-            "carries": [row for row in rows if item.type in row.evidence],
+            "carries": [row for row in gates.carried(item, found) if approval_type in row.kinds],
         }
-        for item in items
+        for item in found
     ]
 
 

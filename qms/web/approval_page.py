@@ -108,6 +108,7 @@ def headline(approval: Approval, built: BuiltDossier) -> dict[str, Any]:
         "board": issued["board_sentence"],
         "figures": [_figure(row) for row in issued["figures"]],
         "notices": issued["notices"],
+        "verdict": issued["verdict"],
         "not_checked": issued["not_checked"],
     }
 
@@ -119,6 +120,7 @@ def preview_headline(built: BuiltDossier, sentence: str) -> dict[str, Any]:
             "board": sentence,
             "figures": [_figure(row) for row in figures.figures(built)],
             "notices": figures.notices(built),
+            "verdict": built.report.verdict.to_json() if built.report.verdict else None,
             "not_checked": figures.not_checked(built),
         }
 
@@ -193,8 +195,7 @@ def previous_changes(workload: Workload, earlier: Approval | None) -> dict[str, 
         return {"changes": [], "first": True, "changes_title": title}
     found: list[Any] = list(workload_changes.since(workload, earlier.content_sha256))
     before = {row["id"]: row for row in dossier.current(earlier)["evidence"]}
-    items = evidence.current(workload).select_related("producer")
-    found.extend(_evidence_change(item, before) for item in items)
+    found.extend(_evidence_change(item, before) for item in evidence.counting(workload))
     return {"changes": found, "first": False, "changes_title": title, "compared_with": earlier}
 
 
@@ -219,10 +220,10 @@ def _stored(approval: Approval) -> dict[str, Any] | None:
 def _items(approval: Approval, stored: dict[str, Any] | None) -> list[EvidenceItem]:
     """Return the evidence of the request: what counts now, or what was decided on."""
     if stored is None:
-        return list(evidence.current(approval.workload).select_related("producer", "reviewer", "workload"))
+        return evidence.counting(approval.workload)
     wanted = [UUID(row["id"]) for row in stored["evidence"]]
-    found = EvidenceItem.objects.filter(pk__in=wanted).select_related("producer", "reviewer", "workload")
-    return list(found)
+    related = ("producer", "reviewer", "workload", "platform", "organisation")
+    return list(EvidenceItem.objects.filter(pk__in=wanted).select_related(*related))
 
 
 def _figure(row: dict[str, str]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from qms.approvals import documents, panel, selectors
+from qms.approvals import documents, figures, panel, selectors
 from qms.approvals.choices import ApprovalType
 from qms.approvals.dossier import BuiltDossier
 from qms.approvals.models import UNDECIDED, Approval
@@ -26,7 +26,6 @@ from qms.approvals.services import decisions, files, requests
 from qms.core import clock
 from qms.core.store import StoredFileError
 from qms.evidence import selectors as evidence
-from qms.gates import board
 from qms.gates import services as gates
 from qms.roles.models import User
 from qms.signing import selectors as signing
@@ -252,12 +251,12 @@ def _page(
 def _request_context(workload: Workload, actor: User, form: RequestForm) -> dict[str, Any]:
     chosen = ApprovalType.PRELIMINARY
     now = clock.now()
-    items = list(evidence.current(workload).select_related("producer", "reviewer", "workload"))
+    items = evidence.counting(workload)
     facts = gates.facts_for(workload, chosen, at=now, items=items)
     report = gates.evaluate_dossier(facts)
     end = documents.validity(chosen, now)[1]
     emulated = bool(facts.target and facts.target.emulated)
-    sentence = board.approval_sentence(report, title=workload.title, valid_until=end, emulated=emulated)
+    sentence = figures.request_sentence(report, title=workload.title, valid_until=end, emulated=emulated)
     earlier = workload.approvals.filter(type=chosen, decided_at__isnull=False).order_by("-decided_at").first()
     running = workload.approvals.filter(type=chosen, status__in=UNDECIDED).exclude(status="ENTWURF").first()
     return {

@@ -16,6 +16,7 @@ from qms.audit import selectors
 from qms.audit.selectors import Entry
 from qms.core import formats
 from qms.core.errors import NotVisible
+from qms.evidence import selectors as evidence
 from qms.evidence.models import EvidenceItem
 from qms.roles import guards, matrix
 from qms.roles.models import Person, User
@@ -75,7 +76,7 @@ def scope_of(actor: User) -> Scope:
     workloads = Workload.objects.visible_to(actor)
     approvals = Approval.objects.filter(workload__in=workloads)
     keys: set[Any] = set(workloads.values_list("pk", flat=True)) | set(approvals.values_list("pk", flat=True))
-    keys |= set(EvidenceItem.objects.filter(workload__in=workloads).values_list("pk", flat=True))
+    keys |= set(evidence.visible_to(actor).values_list("pk", flat=True))
     keys |= set(Document.objects.filter(subject_id__in=approvals.values("pk")).values_list("pk", flat=True))
     keys |= {
         item.run_id for item in EvidenceItem.objects.filter(workload__in=workloads, run_id__isnull=False)

@@ -23,6 +23,7 @@ _ENTRIES: Final[tuple[tuple[Promise, str, Permission | None], ...]] = (
     (lazy("Workloads"), "workloads", None),
     (lazy("Freigaben"), "approvals", None),
     (lazy("Emulator"), "emulator", None),
+    (lazy("Plattformen"), "platforms", None),
     (lazy("Protokoll"), "audit_log", Permission.READ_AUDIT),
     (lazy("Personen"), "people_list", Permission.ASSIGN_ROLES),
 )
@@ -38,6 +39,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
     return context | {
         "nav": SimpleLazyObject(lambda: _nav(request, tuple(roles))),
         "user_label": account(request).person.display_name,
+        "reads_claims": SimpleLazyObject(lambda: _any_letter(Permission.MAINTAIN_CLAIMS, tuple(roles))),
         "user_roles": SimpleLazyObject(lambda: ", ".join(str(role.label) for role in roles)),
         "user_links": [
             {"label": _("Profil und Anmeldung"), "url": reverse("people_profile")},

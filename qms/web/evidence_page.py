@@ -15,16 +15,17 @@ from django.utils.translation import gettext as _
 
 from qms.approvals import figures
 from qms.core import formats, store
-from qms.core.values import Metric, MetricError
+from qms.core.values import Assurance, Axes, Metric, MetricError, Origin, Provenance
 from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
-from qms.web import evidence_porting, evidence_targets
+from qms.web import evidence_costs, evidence_holders, evidence_porting, evidence_targets
 from qms.web.evidence_names import MANIFEST, NAMES, WORDS
 from qms.web.templatetags.status_table import STATUS
 from qms.workloads.choices import PlatformKind
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 SEEDED: Final = "mlp"  # kind of model that is made of layer widths
+BUSINESS: Final = frozenset({EvidenceType.COSTS, EvidenceType.DEMAND})  # shown by tables of their own
 MAX_LISTING: Final = 200_000  # characters of the facts on the page; whoever wants more takes the file
 
 
@@ -41,6 +42,9 @@ class FactsView:
     effort: dict[str, Any] | None = None
     targets: dict[str, Any] | None = None
     manifest: list[dict[str, Any]] = field(default_factory=list)
+    recorded: dict[str, Any] | None = None
+    costs: dict[str, Any] | None = None
+    demand: dict[str, Any] | None = None
     listing: str = ""
 
 
@@ -55,14 +59,28 @@ def facts_view(item: EvidenceItem) -> FactsView:
     return FactsView(
         metrics=[_metric(row) for row in facts.get("metrics", [])],
         outputs=[_output(row) for row in _outputs(facts)],
-        rows=_rows(facts | replay | _lineage(facts), NAMES),
-        platform=_rows(facts.get("platform") or {}, NAMES),
+        rows=[] if item.type in BUSINESS else _rows(facts | replay | _lineage(facts), NAMES),
+        platform=_rows(_platform(facts), NAMES),
         operations=evidence_porting.operations(facts),
         effort=evidence_porting.effort(facts) if item.type == EvidenceType.PORTING else None,
         targets=evidence_targets.table_of(item),
+        recorded=evidence_holders.table_of(item.type, facts),
+        costs=evidence_costs.shown(facts, axes_of(item)) if item.type == EvidenceType.COSTS else None,
+        demand=evidence_costs.demand(facts, axes_of(item)) if item.type == EvidenceType.DEMAND else None,
         manifest=_rows(_flat(facts.get("manifest") or {}), MANIFEST),
         listing=listing if len(listing) <= MAX_LISTING else "",
     )
+
+
+def axes_of(item: EvidenceItem) -> Axes:
+    """Return the axes of a piece of evidence."""
+    return Axes(Provenance(item.provenance), Assurance(item.assurance), Origin(item.origin))
+
+
+def _platform(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return the platform a run was measured on; what is recorded at a platform names only its key."""
+    found = facts.get("platform")
+    return found if isinstance(found, dict) else {}
 
 
 def headline(item: EvidenceItem) -> dict[str, Any]:

@@ -73,10 +73,10 @@ def file(request: HttpRequest, evidence_id: UUID) -> HttpResponse:
 
 
 def _page(request: HttpRequest, item: EvidenceItem, actor: User, form: EvidenceReviewForm) -> HttpResponse:
-    rows = [row for row in gates.rule_set().criteria if item.type in row.evidence]
+    rows = gates.carried(item, selectors.counting(item.workload) if item.workload else None)
     context: dict[str, Any] = {
         "item": item,
-        "workload": item.workload,
+        "holder": item.holder,
         "axes": approval_gates.axes_of(item),
         "facts": evidence_page.facts_view(item),
         "carries": rows,
@@ -86,15 +86,25 @@ def _page(request: HttpRequest, item: EvidenceItem, actor: User, form: EvidenceR
             audit.history("Evidence", str(item.pk), limit=approval_page.HISTORY)
         ),
         "history_url": f"{reverse('audit_log')}?objekt=Evidence:{item.pk}",
-        "crumbs": [*workload_crumbs(item.workload), {"label": item.title}],
+        "crumbs": [*_holder_crumbs(item), {"label": item.title}],
         **_review_state(item, actor),
     }
     return render(request, "evidence/detail.html", context)
 
 
+def _holder_crumbs(item: EvidenceItem) -> list[dict[str, str]]:
+    """Return the path to what the evidence is about."""
+    if item.workload is not None:
+        return workload_crumbs(item.workload)
+    first = {"label": _("Plattformen"), "url": reverse("platforms")}
+    if item.platform is not None:
+        return [first, {"label": item.platform.name, "url": reverse("platform", args=[item.platform.pk])}]
+    return [first, {"label": str(item.organisation), "url": reverse("organisation")}]
+
+
 def _review_state(item: EvidenceItem, actor: User) -> dict[str, Any]:
     """Return whether the person may review the item, or the refusal the command would answer with."""
-    if item.status != EvidenceStatus.NEW:
+    if item.status != EvidenceStatus.NEW or (item.workload_id is None and item.replaced_by_id):
         return {"may_review": False, "refusal": None}
     try:
         services.check_reviewer(item, actor)

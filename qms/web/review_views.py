@@ -40,7 +40,7 @@ def review(request: HttpRequest, approval_id: UUID) -> HttpResponse:
     """Show everything that carries the request on one page, take the answers, and lead to the act."""
     actor = account(request)
     found = selectors.get(approval_id, actor=actor)
-    form = ReviewForm(request.POST or None, subjects=gates.rule_set().asked_subjects())
+    form = ReviewForm(request.POST or None, subjects=gates.asked_subjects(found.workload))
 
     def command() -> HttpResponse:
         made = reviews.prepare_review(
@@ -91,7 +91,7 @@ def _act(
     request: HttpRequest, found: Approval, draft: Review, actor: User, form: ActForm | None = None
 ) -> HttpResponse:
     statement = review_statement(found, actor=actor, review=draft)
-    names = {subject.code: subject.name for subject in gates.rule_set().asked_subjects()}
+    names = {subject.code: subject.name for subject in gates.asked_subjects(found.workload)}
     context = act_page.context(request, actor, statement) | {
         "approval": found,
         "form": form,
@@ -110,9 +110,9 @@ def _act(
 def _context(found: Approval, actor: User, form: ReviewForm) -> dict[str, Any]:
     workload = found.workload
     built = dossier.build(found, at=clock.now(), reviewer=actor.person)
-    items = list(evidence.current(workload).select_related("producer", "reviewer", "workload"))
+    items = evidence.counting(workload)
     rules = gates.rule_set()
-    asked = {subject.code for subject in rules.asked_subjects()}
+    asked = {subject.code for subject in rules.asked_subjects(built.report.gap)}
     live = approval_page.live_dossier(found)
     rows = approval_gates.evidence_rows(items, ApprovalType(found.type))
     results = {item.row.id: item for item in built.report.criteria}

@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from qms.approvals import selectors as approvals
 from qms.approvals.choices import ApprovalStatus
 from qms.approvals.models import Approval
+from qms.evidence import selectors as evidence
 from qms.evidence.models import EvidenceItem
 from qms.roles import guards
 from qms.roles import selectors as people
@@ -67,7 +68,7 @@ def for_account(actor: User) -> Waiting:
     """Return both lists for the account."""
     mine: list[Row] = []
     others: list[Row] = []
-    for part in (_owners, _classifications, _requests, _unsealed, _role_requests):
+    for part in (_owners, _classifications, _requests, _unsealed, _recorded_once, _role_requests):
         own, foreign = part(actor)
         mine += own
         others += foreign
@@ -229,6 +230,22 @@ def _unsealed(actor: User) -> Lists:
 def _documents(found: list[Approval]) -> QuerySet[Document]:
     rows = Document.objects.filter(subject_id__in=[approval.pk for approval in found])
     return rows.order_by("requested_at", "id")
+
+
+def _recorded_once(actor: User) -> Lists:
+    """What was recorded at a platform or the organisation and waits for a second person (spec 3.7.5)."""
+    may = guards.prefetch(actor).may(Permission.REVIEW_EVIDENCE)
+    mine: list[Row] = []
+    others: list[Row] = []
+    for item in evidence.to_review()[:LIMIT]:
+        case = Case(_account(actor), producers=frozenset({item.producer_id}))
+        url, subject, note = reverse("evidence", args=[item.pk]), str(item.holder), item.title
+        if may and not violations(case, SodAction.REVIEW_EVIDENCE):
+            mine.append(Row(_("Prüfen"), subject, note, item.uploaded_at, url, _("Prüfen")))
+        elif item.producer_id == actor.person_id:
+            who = _("Prüfer(in)")
+            others.append(Row(_("Prüfen"), subject, note, item.uploaded_at, url, _("Ansehen"), who))
+    return mine, others
 
 
 def _role_requests(actor: User) -> Lists:

@@ -20,14 +20,19 @@ from qms.workloads.choices import (
     AbortCategory,
     AiActRiskClass,
     AiActRole,
+    AlternativeOption,
+    BottleneckType,
     Comparator,
     Criticality,
     Flag,
     Level,
     Mode,
     ObjectClass,
+    OrganisationProfile,
     ProtectionNeed,
+    UsageKind,
 )
+from qms.workloads.metrics import catalogue
 from qms.workloads.models import ContentVersion, PlatformProfile, Workload
 
 # Path pattern without the index in brackets, its name, and the criteria it touches.
@@ -58,6 +63,9 @@ _FIELDS: Final[tuple[tuple[str, Promise, str], ...]] = (
     ("criteria.abort_criteria", lazy("Abbruchkriterium"), "G0-7"),
     ("criteria.fallback", lazy("Ausweichpfad"), "G0-8"),
     ("criteria.success_measure", lazy("Erfolgsmaß"), "G0-10"),
+    ("criteria.primary_metrics", lazy("Wichtigste Messgröße"), "G6-8"),
+    ("suitability", lazy("Eignung und Bedarf"), "G2-1, G2-2, G2-3"),
+    ("suitability.alternatives", lazy("Alternative"), "G2-5"),
     ("pilot", lazy("Pilotrahmen"), "G0-10"),
 )
 _PARTS: Final[dict[str, Promise]] = {
@@ -87,6 +95,19 @@ _PARTS: Final[dict[str, Promise]] = {
     "a": lazy("Verfügbarkeit"),
     "period_days": lazy("Tage"),
     "principals": lazy("Personenkreis"),
+    "org_profile": lazy("Art der Organisation"),
+    "org_profile_reason": lazy("Begründung der Art"),
+    "bottleneck_types": lazy("Engpass"),
+    "business_reason": lazy("Grund für das Geschäft"),
+    "usage_kind": lazy("Nutzung"),
+    "runs_per_month": lazy("Läufe im Monat"),
+    "hours_per_run": lazy("Stunden je Lauf"),
+    "requests_per_day": lazy("Anfragen am Tag"),
+    "planned_runs": lazy("geplante Läufe"),
+    "team_size": lazy("Personen im Team"),
+    "state_gb": lazy("Speicherbedarf in GB"),
+    "option": lazy("Möglichkeit"),
+    "verdict": lazy("Grund"),
 }
 _CODES: Final[dict[str, Any]] = {
     member.value: member
@@ -100,11 +121,22 @@ _CODES: Final[dict[str, Any]] = {
         ProtectionNeed,
         Comparator,
         AbortCategory,
+        OrganisationProfile,
+        BottleneckType,
+        UsageKind,
+        AlternativeOption,
     )
     for member in kind
 }
 # What follows from another field and would only repeat it.
-_SILENT: Final = ("model.facts", "id", "schema", "classification.object_class", "criteria.quality_targets.id")
+_SILENT: Final = (
+    "model.facts",
+    "id",
+    "schema",
+    "classification.object_class",
+    "criteria.quality_targets.id",
+    "suitability.alternatives.option",
+)
 # How the history sums up the many fields of one part.
 _SECTIONS: Final[tuple[tuple[str, Promise], ...]] = (
     ("model", lazy("Modell")),
@@ -112,8 +144,18 @@ _SECTIONS: Final[tuple[tuple[str, Promise], ...]] = (
     ("criteria.quality_targets", lazy("Qualitätsziele")),
     ("criteria.abort_criteria", lazy("Abbruchkriterien")),
     ("criteria.fallback", lazy("Ausweichpfad")),
+    ("criteria.primary_metrics", lazy("Wichtigste Messgröße")),
+    ("suitability", lazy("Eignung und Bedarf")),
     ("location", lazy("Verarbeitungsort")),
     ("pilot", lazy("Pilotrahmen")),
+)
+_NUMBERS: Final = (
+    "runs_per_month",
+    "hours_per_run",
+    "requests_per_day",
+    "planned_runs",
+    "team_size",
+    "state_gb",
 )
 _INDEX: Final = re.compile(r"\[([^\]]*)\]")
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
@@ -156,6 +198,8 @@ def field_name(path: str) -> str:
         code = index.group(1)
         owner = str(ObjectClass(code).label) if code in list(ObjectClass) else code
         return f"{owner}: {name}" + (f", {part}" if part else "")
+    if index and plain.startswith("suitability.") and index.group(1) in _CODES:
+        name, index = f"{name} „{_CODES[index.group(1)].label}“", None
     title = f"{name} {index.group(1)}" if index else name
     return f"{title}: {part}" if part else title
 
@@ -202,6 +246,8 @@ class _Words:
         if text in _CODES:
             member = _CODES[text]
             return f"{text} {member.label}" if isinstance(member, Level) else str(member.label)
+        if text in catalogue():
+            return catalogue()[text].name
         return self._by_place(path.rsplit(".", maxsplit=1)[-1], text)
 
     def _by_place(self, last: str, text: str) -> str:
@@ -213,6 +259,7 @@ class _Words:
             "owner_accepted_at": lambda moment: formats.moment(datetime.fromisoformat(moment)),
             "budget_cap_eur": lambda amount: formats.money(Decimal(amount)),
             "threshold": _exact,
+            **dict.fromkeys(_NUMBERS, _exact),
             "digest": formats.short_digest,
             "sha256": formats.short_digest,
         }

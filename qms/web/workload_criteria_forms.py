@@ -69,7 +69,7 @@ class CriteriaForm(StepForm):
     )
     fallback_platform = forms.ModelChoiceField(
         label=lazy("Wo läuft der Workload, wenn die Wafer-Plattform ausfällt?"),
-        queryset=PlatformProfile.objects.filter(is_existing=True),
+        queryset=PlatformProfile.objects.complete().filter(is_existing=True),
         empty_label=lazy("Bitte wählen"),
         help_text=lazy("Der Ausweichpfad ist eine Plattform, die heute schon in Betrieb ist."),
     )
@@ -88,7 +88,7 @@ class CriteriaForm(StepForm):
     )
     pilot_platform = forms.ModelChoiceField(
         label=lazy("Auf welcher Plattform soll der Pilot laufen?"),
-        queryset=PlatformProfile.objects.filter(is_existing=False, kind="WAFER_SCALE"),
+        queryset=PlatformProfile.objects.complete().filter(is_existing=False, kind="WAFER_SCALE"),
         empty_label=None,
     )
     pilot_start = DayField(label=lazy("Wann beginnt der Pilot?"))
@@ -295,10 +295,10 @@ def _stored(workload: Workload) -> dict[str, Any]:
 
 def _proposal(workload: Workload) -> dict[str, Any]:
     today = clock.now().date()
-    existing = list(PlatformProfile.objects.filter(is_existing=True)[:2])
-    wafer = PlatformProfile.objects.filter(is_existing=False, kind="WAFER_SCALE").first()
-    only = {"fallback_platform": existing[0].pk} if len(existing) == 1 else {}
-    return only | {
+    existing = PlatformProfile.objects.complete().filter(is_existing=True).first()
+    wafer = PlatformProfile.objects.complete().filter(is_existing=False, kind="WAFER_SCALE").first()
+    return {
+        "fallback_platform": existing.pk if existing else None,
         "comparator": Comparator.AT_LEAST.value,
         "pilot_platform": wafer.pk if wafer else None,
         "pilot_start": today,

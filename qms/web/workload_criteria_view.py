@@ -26,12 +26,19 @@ from qms.workloads.models import Workload
 _PAGES: Final = {
     "G0": "workload_edit",
     "G1": "workload_data",
+    "G2": "workload_suitability",
     "G3": "pilot_baseline",
     "G4": "pilot_target",
 }
 _PAGE_OF: Final = dict.fromkeys(("G0-6", "G0-7", "G0-8", "G0-10"), "workload_criteria") | {
-    "G4-6": "pilot_porting"
+    **dict.fromkeys(("G6-2", "G6-3", "G6-4", "G6-5", "G7-5"), "pilot_costs"),
+    **dict.fromkeys(("G6-1", "G6-6", "G6-7", "G6-9"), "platforms"),
+    "G2-4": "organisation",
+    "G4-6": "pilot_porting",
+    "G6-8": "pilot_comparison",
 }
+_RECORDED_ONCE: Final = frozenset({"platforms", "organisation"})
+"""Pages of what is recorded once for all workloads (3.7.5); their address names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +103,7 @@ def report_for(workload: Workload, items: list[EvidenceItem]) -> GateReport:
 
 def current_items(workload: Workload) -> list[EvidenceItem]:
     """Return the evidence that counts, with the people of each item."""
-    return list(evidence.current(workload).select_related("producer", "reviewer"))
+    return evidence.counting(workload)
 
 
 def grouped(report: GateReport, workload_id: UUID) -> CriteriaView:
@@ -137,13 +144,17 @@ def view(item: CriterionReport, workload_id: UUID) -> CriterionView:
         missing=", ".join(item.row.evidence) if item.blocks and not remedy else "",
         closes=closes,
         next_step=_step(item, remedy) if item.blocks else "",
-        next_url=reverse(page, args=[workload_id]) if page and item.blocks else "",
+        next_url=_address(page, workload_id) if page and item.blocks else "",
     )
 
 
 def page_of(criterion: str) -> str:
     """Return the name of the page where a criterion is closed, an empty text if there is none."""
     return _PAGE_OF.get(criterion) or _PAGES.get(criterion.split("-", maxsplit=1)[0], "")
+
+
+def _address(page: str, workload_id: UUID) -> str:
+    return reverse(page) if page in _RECORDED_ONCE else reverse(page, args=[workload_id])
 
 
 def _step(item: CriterionReport, remedy: Remedy | None) -> str:

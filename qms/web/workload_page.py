@@ -19,7 +19,13 @@ from qms.gates.coverage import Uncovered
 from qms.roles import guards
 from qms.roles.models import Person, User
 from qms.roles.permissions import Permission
-from qms.web import workload_changes, workload_classes, workload_criteria_view, workload_steps
+from qms.web import (
+    suitability_page,
+    workload_changes,
+    workload_classes,
+    workload_criteria_view,
+    workload_steps,
+)
 from qms.web.workload_criteria_forms import stored_rules
 from qms.workloads import abort_explain, abort_grammar, providers, selectors
 from qms.workloads.choices import AiActRiskClass, Criticality, Level, Mode
@@ -29,6 +35,8 @@ from qms.workloads.services import classification
 
 HISTORY: Final = 10
 SHOWN_FIELDS: Final = 3
+# Suitability is judged once the baseline comes from the platform in use; what is open then comes before the request.
+_GATE_OF_STEP: Final = {"daten": "G1-", "beantragen": "G2-"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +94,7 @@ def overview(workload: Workload, actor: User) -> dict[str, Any]:
         "classes": workload_classes.rows(workload),
         "targets": targets(workload),
         "rules": sentences(workload),
+        "suitability": suitability_page.summary(workload),
         "items": _item_rows(items),
         "has_porting": EvidenceType.PORTING in progress.evidence,
         "approvals": approvals,
@@ -215,8 +224,9 @@ def _may_confirm(workload: Workload, actor: User, rights: guards.Rights) -> bool
 def _step_action(step: workload_steps.StepView, now: Standing) -> NextAction:
     """Return the button of a step; what no further answer closes is named with the page that does."""
     values = {"number": step.number, "total": len(now.steps), "label": step.label}
-    open_criteria = (item for item in (*now.criteria.now, *now.criteria.later) if item.id.startswith("G1-"))
-    wrong = next(open_criteria, None) if step.key == "daten" and now.progress.answered else None
+    gate = _GATE_OF_STEP.get(step.key) if now.progress.answered else None
+    open_criteria = (*now.criteria.now, *now.criteria.later)
+    wrong = next((item for item in open_criteria if gate and item.id.startswith(gate)), None)
     if wrong is not None and wrong.next_url:
         text = _("Schritt %(number)d von %(total)d: %(reason)s")
         return NextAction(text % (values | {"reason": wrong.reason}), wrong.next_url, _("Ansehen und klären"))
@@ -254,7 +264,7 @@ def _changes(workload: Workload, approvals: list[Approval]) -> dict[str, Any]:
 
 
 def _item_rows(items: list[EvidenceItem]) -> list[dict[str, Any]]:
-    names = ("pk", "title", "type", "run_id", "measured_at", "status")
+    names = ("pk", "title", "type", "run_id", "measured_at", "status", "valid_until", "holder")
     return [
         {name: getattr(item, name) for name in names}
         | {"axes": {"provenance": item.provenance, "assurance": item.assurance, "origin": item.origin}}

@@ -190,3 +190,39 @@ class OptionKind(Coded):
     WAFER = "A", _("Wafer-Scale-Plattform nutzen")
     STAY = "B", _("auf der bestehenden Plattform bleiben")
     OTHER = "C", _("andere Plattform (GPU, TPU-Cloud, Managed-API)")
+
+
+class OrganisationProfile(Coded):
+    """What kind of organisation needs the platform (S041)."""
+
+    RESEARCH = "FORSCHUNG", _("Forschungsteam")
+    MODEL_PROVIDER = "MODELLANBIETER", _("Modellanbieter")
+    CLOUD = "CLOUD_RZ", _("Cloud- oder Rechenzentrumsbetreiber")
+    ENTERPRISE = "UNTERNEHMEN", _("Unternehmen mit wiederkehrenden großen Rechenaufgaben")
+    OTHER = "SONSTIGE", _("Sonstige")
+
+
+class BottleneckType(Coded):
+    """What holds the workload up today (S001); memory bandwidth alone proves nothing (0.4)."""
+
+    MEMORY_BANDWIDTH = "SPEICHERBANDBREITE", _("Speicherbandbreite")
+    MEMORY_CAPACITY = "SPEICHERKAPAZITAET", _("zusammenhängender Speicher")
+    COMMUNICATION = "KOMMUNIKATION", _("verteilte Kommunikation")
+    RESPONSE = "LATENZ_DURCHSATZ", _("Antwortzeit oder Durchsatz")
+
+
+class UsageKind(Coded):
+    """How the workload is used (S047, exclusion A2)."""
+
+    REGULAR = "REGELBETRIEB", _("Regelbetrieb")
+    PROTOTYPE = "PROTOTYP", _("Prototyp")
+    NOTEBOOK = "NOTEBOOK", _("Notebook")
+
+
+class AlternativeOption(Coded):
+    """What could be done instead (G2-5)."""
+
+    OPTIMISED_GPU = "GPU_OPTIMIERT", _("vorhandene GPU besser nutzen")
+    TPU_CLOUD = "TPU_CLOUD", _("TPU-Cloud")
+    MANAGED_API = "MANAGED_API", _("Managed-API")
+    NO_CHANGE = "KEINE_AENDERUNG", _("nichts ändern")

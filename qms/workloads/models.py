@@ -33,6 +33,21 @@ class Organisation(models.Model):
         return self.name
 
 
+PLATFORM_TUPLE = ("hardware_gen", "system_release", "framework_release", "operating_model")
+"""The columns that have to be filled before a platform can be chosen (S037, G4-7)."""
+
+
+class PlatformManager(models.Manager["PlatformProfile"]):
+    """Lists from which a person chooses a platform go through `complete` (S037)."""
+
+    def complete(self) -> models.QuerySet[PlatformProfile]:
+        """Return the profiles of which hardware, system, software and operating model are known."""
+        unknown = Q()
+        for name in PLATFORM_TUPLE:
+            unknown |= Q(**{name: ""})
+        return self.exclude(unknown)
+
+
 class PlatformProfile(models.Model):
     """A platform a workload may run on, with the platform tuple and where each parameter comes from."""
 
@@ -52,11 +67,18 @@ class PlatformProfile(models.Model):
     parameters = models.JSONField(default=list)
     version = models.PositiveIntegerField(default=1)
 
+    objects = PlatformManager()
+
     class Meta:
         ordering: ClassVar = ["name"]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether hardware, system, software and operating model are known."""
+        return all(getattr(self, name) for name in PLATFORM_TUPLE)
 
 
 class WorkloadManager(models.Manager["Workload"]):
@@ -238,6 +260,50 @@ class ObjectClassification(models.Model):
 
     def __str__(self) -> str:
         return f"{self.object_class} {self.level}"
+
+
+class SuitabilityAnswers(models.Model):
+    """Need and suitability as the owner states them (spec G2); a number is None where nobody has answered.
+
+    state_gb: needed state in GB (1e9 bytes), None where it is computed from the model; primary_metrics: the first counts
+    for POL-23, an empty list means the throughput; alternatives: [{"option", "verdict"}], verdict is the reason.
+    """
+
+    audit_type: ClassVar[str] = "SuitabilityAnswers"
+
+    workload = models.OneToOneField(Workload, models.PROTECT, related_name="suitability")
+    org_profile = models.CharField(max_length=30)
+    org_profile_reason = models.TextField(blank=True)
+    bottleneck_types = models.JSONField(default=list)
+    business_reason = models.TextField(blank=True)
+    usage_kind = models.CharField(max_length=30)
+    runs_per_month = models.DecimalField(max_digits=12, decimal_places=2, null=True)
+    hours_per_run = models.DecimalField(max_digits=12, decimal_places=2, null=True)
+    requests_per_day = models.PositiveBigIntegerField(null=True)
+    planned_runs = models.PositiveIntegerField(null=True)
+    team_size = models.PositiveIntegerField(null=True)
+    state_gb = models.DecimalField(max_digits=16, decimal_places=3, null=True)
+    primary_metrics = models.JSONField(default=list)
+    alternatives = models.JSONField(default=list)
+    answered_by = models.ForeignKey("roles.Person", models.PROTECT, related_name="+")
+    answered_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=~Q(org_profile="SONSTIGE") | ~Q(org_profile_reason=""),
+                name="suitability_other_profile_has_reason",
+            ),
+            models.CheckConstraint(
+                condition=(Q(runs_per_month__isnull=True) | Q(runs_per_month__gte=0))
+                & (Q(hours_per_run__isnull=True) | Q(hours_per_run__gte=0))
+                & (Q(state_gb__isnull=True) | Q(state_gb__gt=0)),
+                name="suitability_numbers_not_negative",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.org_profile
 
 
 class QualityTarget(models.Model):

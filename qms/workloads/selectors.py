@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -69,7 +70,33 @@ def criteria(workload: Workload) -> dict[str, Any]:
             "rto_min": fallback.rto_min,
         },
         "success_measure": pilot.success_measure if pilot else "",
+        "primary_metrics": primary_metrics(workload),
     }
+
+
+def primary_metrics(workload: Workload) -> list[str]:
+    """Return the metrics the benefit is judged by (POL-23), the first counts; empty means the throughput."""
+    answers = getattr(workload, "suitability", None)
+    return list(answers.primary_metrics) if answers else []
+
+
+def suitability(workload: Workload) -> dict[str, Any] | None:
+    """Return the answers on suitability in canonical form but for the frozen metrics; None before anybody answered."""
+    answers = getattr(workload, "suitability", None)
+    if answers is None:
+        return None
+    names = ("org_profile", "org_profile_reason", "bottleneck_types", "business_reason", "usage_kind")
+    counts = ("requests_per_day", "planned_runs", "team_size")
+    decimals = ("runs_per_month", "hours_per_run", "state_gb")
+    return (
+        {name: getattr(answers, name) for name in (*names, *counts)}
+        | {name: _decimal_or_none(getattr(answers, name)) for name in decimals}
+        | {"alternatives": answers.alternatives}
+    )
+
+
+def _decimal_or_none(value: Decimal | None) -> str | None:
+    return None if value is None else decimal_text(value)
 
 
 def classification(workload: Workload) -> list[dict[str, Any]]:
@@ -127,6 +154,7 @@ def content(workload: Workload) -> dict[str, Any]:
         },
         "classification": classification(workload),
         "criteria": criteria(workload),
+        "suitability": suitability(workload),
         "pilot": pilot
         and {
             "platform": pilot.platform.key,
@@ -206,5 +234,6 @@ def _flatten(value: Any, path: str = "") -> dict[str, Any]:
 
 
 def _key(index: int, item: Any) -> str:
-    name = item.get("object_class") or item.get("id") if isinstance(item, dict) else None
+    keys = ("object_class", "id", "option")
+    name = next((item[key] for key in keys if item.get(key)), None) if isinstance(item, dict) else None
     return name or str(index + 1)

@@ -16,7 +16,16 @@ from pilots.views_emulator import map_token
 from qms.approvals.choices import Meaning
 from qms.core import clock
 from qms.gates import services as gates
+from qms.gates.choices import ScopeGap
 from qms.workloads.models import PlatformProfile
+from tests.access import (
+    rows_comparison,
+    rows_costs,
+    rows_import,
+    rows_measure,
+    rows_platform,
+    rows_suitability,
+)
 from tests.access.rows import (
     INVOLVED_DECIDES,
     INVOLVED_JUDGES,
@@ -84,7 +93,10 @@ def _class(world: World) -> dict[str, Any]:
 
 
 def _review(world: World) -> dict[str, Any]:
-    answers = {f"subject_{item.code}": "ZUSTIMMUNG" for item in gates.rule_set().asked_subjects()}
+    answers = {
+        f"subject_{item.code}": "ZUSTIMMUNG"
+        for item in gates.rule_set().asked_subjects(ScopeGap.DEVELOPMENT_MACHINE)
+    }
     return answers | {"meaning": Meaning.REVIEWED.value}
 
 
@@ -413,6 +425,12 @@ ROWS: Final[tuple[Row, ...]] = (
         post=Act("P13", "run", status=409),
         note="the run has ended",
     ),
+    *rows_comparison.ROWS,
+    *rows_costs.ROWS,
+    *rows_import.ROWS,
+    *rows_measure.ROWS,
+    *rows_platform.ROWS,
+    *rows_suitability.ROWS,
 )
 
 ACCOUNT_PAGES: Final = (

@@ -25,7 +25,7 @@ from tests.access.world import ACTORS, World, undone
 
 pytestmark = pytest.mark.django_db
 MATRIX = json.loads(
-    (Path(settings.BASE_DIR) / "qms/gates/rulesets/kompakt-0.1.0.json").read_text(encoding="utf-8")
+    (Path(settings.BASE_DIR) / "qms/gates/rulesets/kompakt-0.2.0.json").read_text(encoding="utf-8")
 )["permissions"]
 JSON = {"HTTP_ACCEPT": "application/json"}
 SIGN_IN = 0  # stands for "sent to the sign-in page"

@@ -12,11 +12,13 @@ from itertools import count
 from typing import Any, Final
 from unittest import mock
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.test import Client, TestCase, override_settings
 
 from pilots import demo
+from pilots.baseline import signature
 from pilots.models import Run
-from pilots.services import replays
+from pilots.services import measuring_keys, replays
 from qms.approvals.choices import Decision, Meaning
 from qms.approvals.documents import Wording
 from qms.approvals.models import Approval, DecisionRecord
@@ -205,6 +207,11 @@ def _extras(world: World, house: demo.Demo) -> None:
         "invitation": Invitation.objects.get(pk=invitation.pk),
         "invitation_token": links.invitation_token(invitation.pk),
         "role_request": request,
+        "measuring_key": measuring_keys.register_key(
+            actor=house.user("pl01"),
+            card=signature.card(Ed25519PrivateKey.from_private_bytes(bytes(32))),
+            label="Messrechner",
+        ),
     }
 
 

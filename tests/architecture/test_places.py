@@ -25,6 +25,7 @@ ONLY_IN = {
     "subprocess": (
         "qms.core.isolation",
         "qms.core.supervisor",
+        "pilots.baseline.measure_graph",  # a fresh process per repetition, at the side of the person who measures
         "pilots.demo_output",
         "pilots.graph.cli.origin",  # asks git, at the side of the person who captures
         "pilots.management.commands.demo",
@@ -48,6 +49,7 @@ NEVER_IN = {
         "pilots.wafer",
         "pilots.cluster",
         "pilots.baseline",
+        "pilots.economics",
         "qms.core.values",
         "qms.core.canonical",
     ),

@@ -16,6 +16,7 @@ PURE = (
     "pilots.wafer",
     "pilots.cluster",
     "pilots.baseline",
+    "pilots.economics",
     "pilots.replay",
     "qms.signing.verify",
 )

@@ -156,7 +156,7 @@ def test_one_run_of_several_is_taken_by_its_number(world: World) -> None:
         answer = world.browser("pl01").post(url, data)
     assert answer.status_code == 302
     run = Run.objects.get()
-    assert run.parameters == {"file": "sweep.jsonl", "run": 2}
+    assert run.parameters == {"files": ["sweep.jsonl"], "run": 2}
     assert run.summary["metrics"][0]["n"] == 600
     assert EvidenceItem.objects.get().raw_name == "sweep.jsonl"
 

@@ -226,7 +226,7 @@ def test_request_above_the_limit_is_refused_unread_and_below_it_only_for_the_sig
             assert ("Die Anfrage ist größer als 12 MiB." in shown_text) != signed_in
             assert ('aria-label="Hauptnavigation"' in shown_text) == signed_in
             assert f'href="{address(workload)}">Zurück zum Formular' in shown_text
-    other = reverse("pilot_baseline", args=[workload.pk])
+    other = reverse("pilot_target", args=[workload.pk])
     for url in (other, "/gibt-es-nicht/"):
         over = settings.MAX_REQUEST_BYTES + 1
         assert world.client("wo01").generic("POST", url, b"", CONTENT_LENGTH=str(over)).status_code == 413

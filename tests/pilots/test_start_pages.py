@@ -27,7 +27,7 @@ from tests.walk import World, house
 
 pytestmark = pytest.mark.django_db
 BUTTONS = {"pilot_baseline": "Messung starten", "pilot_target": "Emulation starten"}
-NOT_COVERED = "Das Regelwerk kompakt 0.1.0 hat keine Kriterien für die Stufe K2 vertraulich (EM-13)."
+NOT_COVERED = "Das Regelwerk kompakt 0.2.0 hat keine Kriterien für die Stufe K2 vertraulich (EM-13)."
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_unconfirmed_classes_block_both_pages_and_link_to_them(world: World, nam
     assert "Vor einem Lauf muss die Datenklassifizierung vollständig bestätigt sein" in shown
     assert reverse("workload_data", args=[world.workload_id]) in shown
     assert not is_offered(shown, BUTTONS[name])
-    assert "Datei übernehmen" not in shown or not is_offered(shown, "Datei übernehmen")
+    assert "Dateien übernehmen" not in shown or not is_offered(shown, "Dateien übernehmen")
 
 
 @pytest.mark.parametrize("name", BUTTONS)
@@ -153,7 +153,7 @@ def test_a_lasting_run_is_the_next_step_and_no_second_is_offered(world: World) -
     start = page(world, "pilot_baseline")
     assert "Ein Lauf ist im Gange." in start
     assert not is_offered(start, "Messung starten")
-    assert is_offered(start, "Datei übernehmen"), "a file needs no turn of this machine"
+    assert is_offered(start, "Dateien übernehmen"), "a file needs no turn of this machine"
 
 
 def test_a_failed_run_stands_there_with_its_reason_and_may_be_started_again(world: World) -> None:

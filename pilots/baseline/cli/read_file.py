@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from pilots.baseline.importers import BenchmarkRefused, ImportedBenchmark, Source, chosen, read_all
+from pilots.baseline.importers.reading import MAX_BYTES
+from pilots.baseline.mapping import DECIMALS, SEPARATORS, Layout, columns_from, read_table, table_of
 from qms.core.values import Metric, decimal_text
 
 HELP: Final = "Eine Messdatei Ihrer Werkzeuge lesen und zeigen, was sie sagt"
@@ -24,6 +26,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--run", type=int, default=None, help="Nummer des Laufs, falls die Datei mehrere enthält"
     )
     parser.add_argument("--json", action="store_true", help="Ergebnis als JSON")
+    parser.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="SPALTE=GRÖSSE[:EINHEIT]",
+        help="Spalte einer eigenen Tabelle (Überschrift oder Nummer), etwa latency=e2e_latency_ms:s",
+    )
+    parser.add_argument("--separator", choices=sorted(SEPARATORS), help="was die Spalten trennt, mit --map")
+    parser.add_argument(
+        "--decimal", choices=sorted(DECIMALS), help="was vor Nachkommastellen steht, mit --map"
+    )
+    parser.add_argument(
+        "--no-header", action="store_true", help="die erste Zeile enthält keine Überschriften"
+    )
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -34,7 +50,7 @@ def execute(arguments: argparse.Namespace) -> int:
         if path.is_dir():
             sentence = f"{path} ist ein Ordner; bitte packen Sie ihn als ZIP oder nennen Sie eine Datei."
             raise BenchmarkRefused("NOT_A_FILE", sentence)
-        runs = read_all(Source.of_path(path, progress))
+        runs = _mapped(path, arguments) if arguments.map else read_all(Source.of_path(path, progress))
         digest = _sha256(path)
     except OSError as error:
         raise BenchmarkRefused("NOT_A_FILE", f"Die Datei {path} lässt sich nicht lesen.") from error
@@ -48,6 +64,16 @@ def execute(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write("\n\n".join([*map(run_text, runs), f"SHA-256 der Datei: {digest}"]) + "\n")
     return 0
+
+
+def _mapped(path: Path, arguments: argparse.Namespace) -> tuple[ImportedBenchmark, ...]:
+    """Return the run of a table by what the person says of its columns; raises BenchmarkRefused."""
+    if not arguments.separator or not arguments.decimal:
+        sentence = "Bitte nennen Sie mit --separator und --decimal, wie die Tabelle geschrieben ist; geraten wird nichts."
+        raise BenchmarkRefused("UNIT", sentence)
+    layout = Layout(arguments.separator, arguments.decimal, headed=not arguments.no_header)
+    data = path.read_bytes() if path.stat().st_size <= MAX_BYTES else b"\0" * (MAX_BYTES + 1)
+    return (read_table(data, layout, columns_from(arguments.map, table_of(data, layout))),)
 
 
 class Progress:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pilots.baseline.cli import read_file
+from pilots.baseline.cli import keygen, measure, read_file
 from pilots.graph.command_line import Command
 
-COMMANDS: Final[dict[str, Command]] = {"import": read_file}
+COMMANDS: Final[dict[str, Command]] = {"import": read_file, "keygen": keygen, "measure": measure}

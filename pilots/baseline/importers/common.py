@@ -33,12 +33,37 @@ class BenchmarkRefused(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
+class Measurement:
+    """What a result of our own measuring command says beyond any other file.
+
+    kind: GRAPH or ENDPUNKT; fingerprint and model_digest: "" for an endpoint; sha256: of the statement;
+    public_key: base64 of the key whose signature holds, "" for a file without one; throughput_cv: a share;
+    durations_ns: every good request; method: how it was measured, label and text in German.
+    """
+
+    kind: str
+    fingerprint: str
+    model_digest: str
+    sha256: str
+    public_key: str
+    repetitions: int
+    iterations: int
+    throughput_cv: float
+    durations_ns: tuple[int, ...]
+    environment: Mapping[str, Any]
+    method: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedBenchmark:
     """One run of a benchmark file, understood. `what_it_says` and `what_it_cannot_say` are German sentences.
 
     measured_at: ISO 8601 as the file gives it, None if it does not; without an offset the zone is unknown.
     completed and failed: requests, None if the file does not say; valid: the tool's own verdict on its run, or None.
     version: of the tool, "" if the file does not say; label: what tells this run from others of the same file.
+    measured_until: when the measurement ended, as `measured_at`; None if the file does not say.
+    lasted_s: how long it lasted, where `measured_at` may be its start or its end.
+    measurement: what our own measuring command adds, None for every other tool.
     """
 
     tool: str
@@ -52,6 +77,9 @@ class ImportedBenchmark:
     warnings: tuple[str, ...] = ()
     version: str = ""
     label: str = ""
+    measured_until: str | None = None
+    lasted_s: float | None = None
+    measurement: Measurement | None = None
 
 
 def number(data: Mapping[str, Any], key: str, *, name: str = "", most: float = MAX_NUMBER) -> float | None:
@@ -125,6 +153,14 @@ def moment(seconds: float | None) -> str | None:
     if seconds is None or not 0 < seconds < _LATEST_SECONDS:
         return None
     return (_EPOCH + timedelta(seconds=int(seconds))).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def until(start: str | None, seconds: float) -> str | None:
+    """Return ISO 8601 for the end of what began at `start`, in its own zone; None for none or for what no date can name."""
+    try:
+        return (datetime.fromisoformat(start or "") + timedelta(seconds=seconds)).isoformat()
+    except (ValueError, OverflowError):
+        return None
 
 
 def iso(value: Any) -> str | None:

@@ -25,6 +25,7 @@ from pilots.baseline.importers.common import (
     refuse_all_failed,
     requests_sentence,
     text_of,
+    until,
 )
 from pilots.baseline.importers.reading import Source, json_object
 from qms.core.values import Metric
@@ -125,6 +126,7 @@ def run_of(
         ),
         what_it_cannot_say=(NO_HARDWARE, NO_COST, ONE_RUN),
         measured_at=measured_at,
+        measured_until=until(measured_at, duration),
         completed=completed,
         failed=failed,
         warnings=tuple(warnings),

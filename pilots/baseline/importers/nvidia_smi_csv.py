@@ -65,6 +65,7 @@ def read(source: Source) -> tuple[ImportedBenchmark, ...]:
             ),
             what_it_cannot_say=(*CANNOT_SAY, "Die Zeiten sind Ortszeit ohne Angabe der Zeitzone."),
             measured_at=min(known).isoformat() if known else None,
+            measured_until=max(known).isoformat() if known else None,
         ),
     )
 

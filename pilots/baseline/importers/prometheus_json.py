@@ -70,6 +70,7 @@ def read(source: Source) -> tuple[ImportedBenchmark, ...]:
             ),
             what_it_cannot_say=CANNOT_SAY,
             measured_at=moment(min(times, default=None)),
+            measured_until=moment(max(times, default=None)),
         ),
     )
 

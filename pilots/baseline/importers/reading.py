@@ -229,12 +229,14 @@ def lines(text: str) -> list[str]:
     return text.split("\n")
 
 
-def csv_rows(text: str) -> list[list[str]]:
-    """Return the rows of a comma-separated table, cells stripped, blank rows as []; raises BenchmarkRefused."""
+def csv_rows(text: str, separator: str = ",") -> list[list[str]]:
+    """Return the rows of a table, cells stripped, blank rows as []; raises BenchmarkRefused."""
     found = []
     lines(text)
     try:
-        for row in csv.reader(io.StringIO(text, newline=""), strict=True, skipinitialspace=True):
+        for row in csv.reader(
+            io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=True
+        ):
             if len(row) > MAX_CELLS:
                 raise BenchmarkRefused(
                     "TOO_LARGE", f"Eine Zeile der Tabelle hat mehr als {MAX_CELLS} Zellen."

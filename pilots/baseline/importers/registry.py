@@ -16,6 +16,7 @@ from pilots.baseline.importers import (
     inference_perf,
     llmperf,
     lm_eval,
+    measured,
     megatron,
     mlflow,
     mlperf_accuracy,
@@ -37,6 +38,7 @@ from pilots.baseline.importers.figures import checked
 from pilots.baseline.importers.reading import MAX_BYTES, Source, too_large
 
 IMPORTERS: Final[tuple[ModuleType, ...]] = (
+    measured,
     vllm_bench,
     sglang_bench,
     trtllm_bench,

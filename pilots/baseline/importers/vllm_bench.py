@@ -70,6 +70,7 @@ def _run(value: Mapping[str, Any]) -> ImportedBenchmark:
         what_it_says=_says(value, completed, failed),
         what_it_cannot_say=_cannot_say(failed),
         measured_at=_date(value.get("date")),
+        lasted_s=duration,  # the tool writes its date once the requests are done
         completed=completed,
         failed=failed,
         warnings=_warnings(value, completed, failed, empty),

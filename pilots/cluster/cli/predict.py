@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any, Final
 
 from pilots.cluster import device, shapes, topology
@@ -10,6 +11,7 @@ from pilots.cluster.cli import inputs
 from pilots.cluster.costs import memory
 from pilots.cluster.errors import RequestError
 from pilots.cluster.german import amount, percent
+from pilots.cluster.graphs import predict_graph
 from pilots.cluster.predict import Prediction, predict
 from pilots.cluster.queue import Limits, Load, Outcome, simulate
 from pilots.cluster.reading.inputs import span_of
@@ -17,10 +19,11 @@ from pilots.cluster.reading.operators import NCCL, STACK
 from pilots.cluster.reading.serving import ENGINES
 from pilots.cluster.step_times import step_times
 from pilots.cluster.workloads import Case, Collective, Gemm, StaticBatch, Workload
+from pilots.graph.capture import read
 from pilots.graph.model_config import parse_config
 
 HELP: Final = "Zeit, Anteile und Intervall einer Aufgabe auf GPUs"
-KINDS: Final = ("serving", "gemm", "allreduce")
+KINDS: Final = ("serving", "gemm", "allreduce", "graph")
 MOST: Final = 2**40
 SEQUENCES: Final = 256
 BATCHED_TOKENS: Final = 8192
@@ -30,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("--kind", choices=KINDS, default="serving", help="was vorhergesagt wird")
     parser.add_argument("--config", default="", help="config.json des Modells (Hugging Face)")
+    parser.add_argument("--graph", default="", help="Aufzeichnung des Modells (.wgraph), für --kind graph")
     parser.add_argument("--model", default="", help="statt dessen der Name eines bekannten Modells")
     parser.add_argument("--device", default="h100", help=f"GPU: {', '.join(device.DEVICES)}")
     parser.add_argument(
@@ -59,6 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def execute(arguments: argparse.Namespace) -> int:
     """Run the command and return its exit code; raises ClusterError and GraphError."""
+    if arguments.kind == "graph":
+        return _graph(arguments)
     case = _case(arguments)
     found = predict(case)
     queue = _queue(arguments, case) if arguments.rate else None
@@ -66,20 +72,44 @@ def execute(arguments: argparse.Namespace) -> int:
         answer = found.to_json() | {"device": case.device.id, "gpus": case.span.gpus, "stack": case.stack}
         inputs.write_json(answer | ({"queue": _queue_json(queue)} if queue else {}))
     else:
-        inputs.write("\n".join([*_text(case, found), *(_queue_text(queue) if queue else [])]))
+        head = f"{case.device.name}, {case.span.gpus} GPU(s), {case.stack}"
+        inputs.write("\n".join([head, *_text(found), *(_queue_text(queue) if queue else [])]))
+    return 0
+
+
+def _graph(arguments: argparse.Namespace) -> int:
+    """Predict one pass of a captured graph on one GPU."""
+    _check(arguments, ("batch",))
+    if not arguments.graph:
+        raise RequestError("no graph", message_de="Bitte mit --graph eine Aufzeichnung (.wgraph) angeben.")
+    chosen = device.find(arguments.device)
+    try:
+        captured = read(Path(arguments.graph))
+    except (OSError, ValueError) as error:
+        sentence = f"Die Datei {arguments.graph} lässt sich nicht lesen."
+        raise RequestError(f"{arguments.graph}: {error}", message_de=sentence) from error
+    found = predict_graph(captured.graph, chosen, batch=arguments.batch)
+    if arguments.json:
+        inputs.write_json(found.to_json() | {"device": chosen.id, "gpus": 1, "stack": STACK})
+    else:
+        inputs.write("\n".join([f"{chosen.name}, 1 GPU(s), {STACK}", *_text(found)]))
     return 0
 
 
 def _case(arguments: argparse.Namespace) -> Case:
-    for name in ("gpus", "batch", "prompt", "answer", "m", "n", "k", "size", "requests"):
-        if not 1 <= getattr(arguments, name) <= MOST:
-            sentence = f"Die Angabe --{name} muss zwischen 1 und 2^40 liegen."
-            raise RequestError(f"{name} out of range", message_de=sentence)
+    _check(arguments, ("gpus", "batch", "prompt", "answer", "m", "n", "k", "size", "requests"))
     profile = topology.find(arguments.topology) if arguments.topology else None
     chosen = device.find(profile.device if profile else arguments.device)
     span = profile.span(arguments.gpus) if profile else span_of(chosen, arguments.gpus)
     stack = {"gemm": STACK, "allreduce": NCCL}.get(arguments.kind, ENGINES[arguments.engine])
     return Case(chosen, span, stack, _workload(arguments))
+
+
+def _check(arguments: argparse.Namespace, names: tuple[str, ...]) -> None:
+    for name in names:
+        if not 1 <= getattr(arguments, name) <= MOST:
+            sentence = f"Die Angabe --{name} muss zwischen 1 und 2^40 liegen."
+            raise RequestError(f"{name} out of range", message_de=sentence)
 
 
 def _workload(arguments: argparse.Namespace) -> Workload:
@@ -126,9 +156,8 @@ def _queue_json(found: Outcome) -> dict[str, Any]:
     }
 
 
-def _text(case: Case, found: Prediction) -> list[str]:
+def _text(found: Prediction) -> list[str]:
     lines = [
-        f"{case.device.name}, {case.span.gpus} GPU(s), {case.stack}",
         (
             f"Zeit: {amount(found.seconds * 1e3)} ms [{amount(found.lower * 1e3)} … {amount(found.upper * 1e3)}]  "
             f"{found.trust.state}"

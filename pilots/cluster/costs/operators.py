@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from pilots.cluster.costs.terms import Columns, Constants, Terms, ring, roofline, table
-from pilots.cluster.workloads import Case, Gemm, Layer, Pointwise
+from pilots.cluster.workloads import Case, Gemm, Layer, Operation, Pointwise
 
 PRIOR: Final[dict[str, tuple[float, str]]] = {
     "product_share": (1.0, "share of the best measured product (gpu.json mamf_*) a large product reaches"),
@@ -57,6 +57,9 @@ def _sizes(case: Case) -> tuple[float, ...]:
         return 2.0 * count * m * n * k, float(k), 2.0 * count * (m * k + k * n + m * n), 0.0, 1.0, 0.0, 0.0
     if isinstance(work, Pointwise):
         return 0.0, 1.0, 0.0, 2.0 * work.elements * work.passes, 1.0, 0.0, 0.0
+    if isinstance(work, Operation):
+        products, rest = (work.moved_bytes, 0.0) if work.product else (0.0, work.moved_bytes)
+        return work.flops if work.product else 0.0, float(work.depth), products, rest, 1.0, 0.0, 0.0
     assert isinstance(work, Layer)
     return _layer(work)
 

@@ -18,6 +18,7 @@ from pilots.cluster.workloads import (
     Gemm,
     Layer,
     Offline,
+    Operation,
     Pointwise,
     StaticBatch,
     Step,
@@ -102,6 +103,8 @@ def setting_of(case: Case) -> str:  # noqa: PLR0911 - one per kind of workload
             return "GEMM im Stapel"
         case Pointwise():
             return "punktweise"
+        case Operation():
+            return "Operation eines Graphen"
         case Layer(decode=decode):
             return "Schicht Decode" if decode else "Schicht Prefill"
         case Collective():

@@ -20,7 +20,7 @@ from qms.core import clock
 from qms.core.errors import WrongState
 from qms.evidence import services as evidence
 from qms.gates import services as gates
-from qms.gates.facts import SignerFacts
+from qms.gates.case_facts import SignerFacts
 from qms.roles import guards
 from qms.roles.models import User
 from qms.roles.permissions import Permission

@@ -80,7 +80,7 @@ def prepare_review(
     approval, built = preview(actor=actor, approval_id=approval_id)
     evidence_services.check_files(approval.workload, as_actor=actor.audit_actor())
     review = Review(answers, meaning, reason, compared_with, built.facts.now, built.sha256)
-    _check_answers(review)
+    _check_answers(approval, review)
     texts.check_printable(reason, compared_with, actor.person.display_name)
     rules.check_meaning(meaning, [Meaning.REVIEWED])
     return review
@@ -93,7 +93,7 @@ def complete_review(
     """Perform the review act: T-03 and T-07 in one transaction, bound to the dossier after it."""
     approval = selectors.lock(approval_id, actor=actor)
     role = _check_may_review(approval, actor)
-    _check_answers(review)
+    _check_answers(approval, review)
     rules.check_meaning(review.meaning, [Meaning.REVIEWED])
     # Before the comparison: a manipulated file would only look like changed content.
     evidence_services.check_files(approval.workload, as_actor=actor.audit_actor(role))
@@ -147,9 +147,9 @@ def _check_may_review(approval: Approval, actor: User) -> Role:
     return role
 
 
-def _check_answers(review: Review) -> None:
+def _check_answers(approval: Approval, review: Review) -> None:
     """Refuse incomplete answers, and a refusal of a blocking subject: then the request goes back (3.19, rule 2)."""
-    subjects = {subject.code: subject for subject in gates.rule_set().asked_subjects()}
+    subjects = {subject.code: subject for subject in gates.asked_subjects(approval.workload)}
     given = [(answer.subject, answer.value, answer.reason) for answer in review.answers]
     rules.check_answers(given, expected=list(subjects))
     blocking = {Role.QUALITY, Role.SECURITY}

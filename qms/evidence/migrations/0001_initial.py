@@ -19,6 +19,8 @@ class Migration(migrations.Migration):
                         default=qms.core.ids.uuid7, editable=False, primary_key=True, serialize=False
                     ),
                 ),
+                ("platform_version", models.PositiveIntegerField(null=True)),
+                ("valid_until", models.DateField(null=True)),
                 ("type", models.CharField(max_length=8)),
                 ("title", models.CharField(max_length=200)),
                 ("run_id", models.UUIDField(null=True)),

@@ -37,4 +37,60 @@ class Migration(migrations.Migration):
                 null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to="roles.person"
             ),
         ),
+        migrations.CreateModel(
+            name="Claim",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("key", models.CharField(max_length=10, unique=True)),
+                ("status", models.CharField(max_length=30)),
+                ("reason", models.TextField()),
+                ("changed_at", models.DateTimeField()),
+                ("next_review", models.DateField(null=True)),
+                ("version", models.PositiveIntegerField()),
+                (
+                    "evidence",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="claims",
+                        to="evidence.evidenceitem",
+                    ),
+                ),
+                (
+                    "reviewer",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="+",
+                        to="roles.person",
+                    ),
+                ),
+            ],
+            options={
+                "ordering": ["key"],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("status__in", ["GEMESSEN_BESTAETIGT", "WIDERLEGT"]), _negated=True),
+                            ("evidence__isnull", False),
+                            _connector="OR",
+                        ),
+                        name="claim_measured_has_evidence",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("status", "MEINUNG"), _negated=True),
+                            ("evidence__isnull", True),
+                            _connector="OR",
+                        ),
+                        name="claim_opinion_has_no_evidence",
+                    ),
+                ],
+            },
+        ),
     ]

@@ -17,7 +17,30 @@ class Migration(migrations.Migration):
             model_name="evidenceitem",
             name="workload",
             field=models.ForeignKey(
-                on_delete=django.db.models.deletion.PROTECT, related_name="evidence", to="workloads.workload"
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="evidence",
+                to="workloads.workload",
+            ),
+        ),
+        migrations.AddField(
+            model_name="evidenceitem",
+            name="platform",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="evidence",
+                to="workloads.platformprofile",
+            ),
+        ),
+        migrations.AddField(
+            model_name="evidenceitem",
+            name="organisation",
+            field=models.ForeignKey(
+                null=True,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="evidence",
+                to="workloads.organisation",
             ),
         ),
         migrations.AddConstraint(
@@ -29,6 +52,21 @@ class Migration(migrations.Migration):
                     _connector="OR",
                 ),
                 name="evidence_four_eyes",
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="evidenceitem",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    ("organisation__isnull", True), ("platform__isnull", True), ("workload__isnull", False)
+                )
+                | models.Q(
+                    ("organisation__isnull", True), ("platform__isnull", False), ("workload__isnull", True)
+                )
+                | models.Q(
+                    ("organisation__isnull", False), ("platform__isnull", True), ("workload__isnull", True)
+                ),
+                name="evidence_has_one_holder",
             ),
         ),
     ]

@@ -3,13 +3,42 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Final
 
-from qms.core.values import Assurance, Origin, Provenance
+from qms.core.values import Assurance, Metric, Origin, Provenance
 from qms.gates.facts import Facts
 from qms.gates.outcome import Outcome, axis, count, criterion, decide, met, missing, not_met, percent
 from qms.gates.policy import Policy
 
 _NO_BASELINE = "Es gibt noch keine gemessene Vergleichsbasis (EV-02)."
+
+
+_GROUPS: Final = {
+    "Durchsatz": ("throughput_tokens_s", "throughput_items_s", "throughput_samples_s"),
+    "Latenz": ("step_time_ms", "ttft_ms", "tpot_ms", "e2e_latency_ms"),
+    "Speicher": ("peak_memory_bytes", "mem_peak_device_gb", "mem_state_gb"),
+    "Fehler": ("error_rate", "run_failure_rate", "run_failure_count"),
+}
+_WITH_PERCENTILE: Final = frozenset(_GROUPS["Latenz"])
+
+
+@criterion("G3-2")
+def five_groups(facts: Facts, policy: Policy) -> Outcome:
+    """Throughput, latency, memory and errors are measured with sample size and percentile; total cost is known."""
+    threshold = "Durchsatz, Latenz, Speicher, Fehler, Gesamtkosten; mit n und Perzentil"
+    if facts.baseline is None:
+        return missing(threshold, _NO_BASELINE)
+    complete = {item.key for item in facts.baseline.metrics if _described(item)}
+    gaps = [name for name, keys in _GROUPS.items() if not complete & set(keys)]
+    if facts.costs is None or facts.costs.baseline.total_month is None:
+        gaps.append("Gesamtkosten (EV-17)")
+    value = f"{len(_GROUPS) + 1 - len(gaps)} von {len(_GROUPS) + 1} Gruppen"
+    good = "Alle fünf Gruppen der Vergleichsbasis liegen vor."
+    return decide(not gaps, value, threshold, good, f"Es fehlt: {', '.join(gaps)} (G3-2).")
+
+
+def _described(item: Metric) -> bool:
+    return item.n is not None and (item.percentile is not None or item.key not in _WITH_PERCENTILE)
 
 
 @criterion("G3-3")

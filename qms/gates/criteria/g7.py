@@ -5,8 +5,9 @@ from __future__ import annotations
 from uuid import UUID
 
 from qms.core.values import Assurance, Origin, Provenance
+from qms.gates.case_facts import VoteFacts
 from qms.gates.choices import ApprovalType, CriterionKind, OpinionValue, VoteValue
-from qms.gates.facts import Facts, VoteFacts
+from qms.gates.facts import Facts
 from qms.gates.outcome import Outcome, axis, criterion, decide, met, missing, not_met
 from qms.gates.policy import Policy
 from qms.gates.votes import HIGH_RISK, RequiredVote
@@ -116,7 +117,7 @@ def segregation(facts: Facts, policy: Policy) -> Outcome:
 
 def _broken(facts: Facts, reviewer: UUID, involved: set[UUID | None]) -> list[str]:
     case = facts.case
-    producers = {item.producer for item in facts.evidence if item.usable}
+    producers = {item.producer for item in facts.evidence if item.usable and not item.inherited}
     found = {
         "SoD-01": case.requester in case.deciders,
         "SoD-02": bool(involved & {reviewer, *case.deciders}),

@@ -185,6 +185,28 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='SuitabilityAnswers',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('org_profile', models.CharField(max_length=30)),
+                ('org_profile_reason', models.TextField(blank=True)),
+                ('bottleneck_types', models.JSONField(default=list)),
+                ('business_reason', models.TextField(blank=True)),
+                ('usage_kind', models.CharField(max_length=30)),
+                ('runs_per_month', models.DecimalField(decimal_places=2, max_digits=12, null=True)),
+                ('hours_per_run', models.DecimalField(decimal_places=2, max_digits=12, null=True)),
+                ('requests_per_day', models.PositiveBigIntegerField(null=True)),
+                ('planned_runs', models.PositiveIntegerField(null=True)),
+                ('team_size', models.PositiveIntegerField(null=True)),
+                ('state_gb', models.DecimalField(decimal_places=3, max_digits=16, null=True)),
+                ('primary_metrics', models.JSONField(default=list)),
+                ('alternatives', models.JSONField(default=list)),
+                ('answered_at', models.DateTimeField()),
+                ('answered_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='roles.person')),
+                ('workload', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='suitability', to='workloads.workload')),
+            ],
+        ),
+        migrations.CreateModel(
             name='AbortCriterion',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -230,6 +252,14 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='workload',
             constraint=models.CheckConstraint(condition=models.Q(('model_text', ''), ('model_file_sha256', ''), _connector='OR'), name='workload_model_is_a_text_or_a_file'),
+        ),
+        migrations.AddConstraint(
+            model_name='suitabilityanswers',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('org_profile', 'SONSTIGE'), _negated=True), models.Q(('org_profile_reason', ''), _negated=True), _connector='OR'), name='suitability_other_profile_has_reason'),
+        ),
+        migrations.AddConstraint(
+            model_name='suitabilityanswers',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('runs_per_month__isnull', True), ('runs_per_month__gte', 0), _connector='OR'), models.Q(('hours_per_run__isnull', True), ('hours_per_run__gte', 0), _connector='OR'), models.Q(('state_gb__isnull', True), ('state_gb__gt', 0), _connector='OR')), name='suitability_numbers_not_negative'),
         ),
         migrations.AddConstraint(
             model_name='qualitytarget',

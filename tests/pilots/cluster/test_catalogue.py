@@ -87,3 +87,17 @@ def test_a_group_within_one_node_needs_no_network():
 )
 def test_the_reference_ring_gives_the_known_times(gpus, size, speed, delay, seconds):
     assert ring_seconds(size, gpus, speed, delay) == pytest.approx(seconds, rel=0.05)
+
+
+def test_own_numbers_replace_those_of_links_inside_or_between_nodes_and_are_estimates():
+    profile = topology.find("DISKRET-4GPU")
+    changed = profile.edited(topology.Edit(450e9, None), topology.Edit(None, 2e-6))
+    assert [link.bytes_per_s.value for link in changed.links] == [450e9, 50e9, 450e9]
+    assert [link.latency_s.value for link in changed.links] == [1.5e-6, 2e-6, 1.5e-6]
+    assert changed.links[0].bytes_per_s.provenance is Provenance.ESTIMATED
+    assert changed.links[0].latency_s == profile.links[0].latency_s
+    assert profile.edited(topology.Edit(), topology.Edit()) == profile
+
+
+def test_every_link_has_a_name():
+    assert all(link.name for profile in TOPOLOGIES.values() for link in profile.links)

@@ -10,6 +10,7 @@ import pytest
 
 from pilots.graph.builder import GraphBuilder
 from pilots.graph.capture import Captured, CaptureError, Example
+from pilots.graph.fingerprint import batch_of
 from pilots.graph.ir import DType
 from pilots.graph.trail import Trail
 from pilots.wafer import emulator, limits, lowering
@@ -99,8 +100,8 @@ def test_samples_are_counted_where_the_batch_is_open() -> None:
     opened, fixed = captured_graphs.every_type(), captures.pictures()
     assert opened.example is not None
     assert fixed.example is not None
-    assert emulator.batch_of(opened.graph, opened.example.inputs) == 3
-    assert emulator.batch_of(fixed.graph, fixed.example.inputs) == 1
+    assert batch_of(opened.graph, opened.example.inputs) == 3
+    assert batch_of(fixed.graph, fixed.example.inputs) == 1
     assert run(opened).manifest["inputs"]["batch"] == 3
     assert run(fixed).prediction.passes == 1
 

@@ -9,6 +9,15 @@ from typing import Any
 from uuid import UUID
 
 from qms.core.values import Assurance, Axes, Interval, Metric, Origin, Provenance, Unit
+from qms.gates.case_facts import (
+    CaseFacts,
+    DocumentFacts,
+    EvidencePeople,
+    IntegrityFacts,
+    SignerFacts,
+    ValidityFacts,
+    VoteFacts,
+)
 from qms.gates.choices import ApprovalType, SignatureMethod, VoteValue
 from qms.gates.evidence_facts import (
     BaselineFacts,
@@ -21,20 +30,13 @@ from qms.gates.evidence_facts import (
     TargetFacts,
 )
 from qms.gates.facts import (
-    CaseFacts,
     ClassificationFacts,
-    DocumentFacts,
-    EvidencePeople,
     Facts,
     FreezeFacts,
-    IntegrityFacts,
     LocationFacts,
     ObjectClassFacts,
     PilotFacts,
-    SignerFacts,
     TargetRunFacts,
-    ValidityFacts,
-    VoteFacts,
     WorkloadFacts,
 )
 from qms.roles.roles import Role

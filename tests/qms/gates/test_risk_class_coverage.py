@@ -19,10 +19,10 @@ pytestmark = pytest.mark.django_db
 COVERED = (AiActRiskClass.MINIMAL, AiActRiskClass.TRANSPARENCY)
 SENTENCES = {
     AiActRiskClass.HIGH_RISK_ANNEX_I: (
-        "Das Regelwerk kompakt 0.1.0 hat keine Kriterien für die Risikoklasse Hochrisiko nach Anhang I (EM-13)."
+        "Das Regelwerk kompakt 0.2.0 hat keine Kriterien für die Risikoklasse Hochrisiko nach Anhang I (EM-13)."
     ),
     AiActRiskClass.HIGH_RISK_ANNEX_III: (
-        "Das Regelwerk kompakt 0.1.0 hat keine Kriterien für die Risikoklasse Hochrisiko nach Anhang III (EM-13)."
+        "Das Regelwerk kompakt 0.2.0 hat keine Kriterien für die Risikoklasse Hochrisiko nach Anhang III (EM-13)."
     ),
     AiActRiskClass.PROHIBITED: (
         "Für eine verbotene Praktik (Art. 5 KI-Verordnung) gibt es weder Lauf noch Freigabe (EM-13)."

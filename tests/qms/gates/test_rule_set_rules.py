@@ -9,7 +9,7 @@ import pytest
 
 from qms.core.errors import CriterionNotMet, WrongState
 from qms.gates import rule_sets
-from qms.gates.choices import ApprovalType, CriterionKind, Due
+from qms.gates.choices import ApprovalType, CriterionKind, Due, ScopeGap
 from qms.gates.coverage import run_refusal, submission_refusal, uncovered
 from qms.gates.engine import check_registry
 from qms.gates.errors import RuleSetError
@@ -21,6 +21,7 @@ from qms.gates.votes import required_votes
 from qms.roles.permissions import Permission
 from qms.roles.roles import Role
 from qms.workloads.choices import AiActRiskClass, Flag, Level
+from tests.qms.gates.compared_facts import compared
 from tests.qms.gates.complete_facts import changed, complete
 
 V = ApprovalType.PRELIMINARY
@@ -34,17 +35,32 @@ def test_every_row_has_a_function_and_every_function_a_row(rule_set: rule_sets.R
 
 
 @pytest.mark.parametrize("rule_set", load_all(), ids=lambda item: item.label)
-def test_preliminary_approval_checks_43_of_76_criteria(rule_set: rule_sets.RuleSet) -> None:
-    assert rule_set.counts(V) == (43, 76)
+def test_preliminary_approval_checks_59_of_76_criteria_43_without_a_comparison(
+    rule_set: rule_sets.RuleSet,
+) -> None:
+    assert rule_set.counts(V) == (59, 76)
+    assert {rule_set.counts(V, gap) for gap in ScopeGap} == {(43, 76)}
 
 
 def test_not_checked_criteria_all_have_a_german_reason() -> None:
-    rows = {row.id: row for row in KOMPAKT.not_checked_for(V)}
-    assert len(rows) == KOMPAKT.counts(V)[1] - KOMPAKT.counts(V)[0]
-    assert all(row.reason_de.endswith(".") for row in rows.values())
-    assert rows["G6-8"].reason_de == (
-        "Kein Vergleich, solange die Vergleichsbasis von einem Entwicklungsrechner stammt."
+    for gap in (None, *ScopeGap):
+        checked, total = KOMPAKT.counts(V, gap)
+        rows = {row.id: row for row in KOMPAKT.not_checked_for(V, gap)}
+        assert len(rows) == total - checked
+        assert all(
+            row.reason_de.endswith(".") and row.row["reason_en"].endswith(".") for row in rows.values()
+        )
+        assert list(rows) == sorted(rows, key=lambda one: (one[:2], int(one[3:])))
+
+
+def test_what_needs_a_comparison_is_not_checked_on_a_development_machine() -> None:
+    rows = {row.id: row.reason_de for row in KOMPAKT.not_checked_for(V, ScopeGap.DEVELOPMENT_MACHINE)}
+    assert rows["G6-8"] == (
+        "Kein Vergleich, solange die Vergleichsbasis von einem Entwicklungsrechner stammt (EM-12)."
     )
+    rows = {row.id: row.reason_de for row in KOMPAKT.not_checked_for(V, ScopeGap.NO_BASELINE)}
+    assert rows["G2-1"] == "Kein Vergleich, solange es keine Vergleichsbasis gibt."
+    assert "G2-1" not in {row.id for row in KOMPAKT.not_checked_for(V)}
 
 
 def test_both_rule_sets_have_the_same_criteria_and_policy() -> None:
@@ -76,7 +92,7 @@ class _Recording(Policy):
 def test_criterion_reads_only_the_policy_its_row_names(row: rule_sets.Criterion) -> None:
     policy = _Recording(KOMPAKT.policy.values)
     object.__setattr__(policy, "read", set())
-    for facts in (complete(), _real(complete())):
+    for facts in (complete(), _real(complete()), compared(), _real(compared())):
         registered()[row.id](facts, policy)
     assert policy.read <= set(row.policy)
 
@@ -130,6 +146,16 @@ RULES, CRITERIA = f"kompakt-{load('kompakt').version}.json", f"criteria-{load('k
         (CRITERIA, lambda d: d["criteria"][0].update(gate="G1"), "wrong gate"),
         (CRITERIA, lambda d: d["not_checked"][0].update(reason_de=" "), "no reason"),
         (CRITERIA, lambda d: d["criteria"][0].pop("how_de"), "how_de"),
+        (CRITERIA, lambda d: d["criteria"][0].update(scope="IMMER"), "scope"),
+        (CRITERIA, lambda d: d["scope_gaps"].pop("ENTWICKLUNGSRECHNER"), "has no reason"),
+        (CRITERIA, lambda d: d["verdicts"][1]["conditions"][0]["criteria"].append("G2-9"), "unknown G2-9"),
+        (CRITERIA, lambda d: d["verdicts"][0].pop("code"), "code"),
+        (CRITERIA, lambda d: d["verdicts"][-1].update(otherwise=False), "decides nothing"),
+        (
+            CRITERIA,
+            lambda d: d["verdicts"][5].update(sentence_de="Nein, {was}"),
+            "VF-06 has an unknown field",
+        ),
     ],
 )
 def test_malformed_file_is_refused_naming_the_place(folder: Path, name: str, change: Any, told: str) -> None:
@@ -209,7 +235,7 @@ def test_no_covered_risk_class_asks_for_an_opinion(
 def test_risk_class_refuses_with_its_own_next_step() -> None:
     high = uncovered(KOMPAKT, [], [], V, AiActRiskClass.HIGH_RISK_ANNEX_III)[0]
     assert high.message == (
-        "Das Regelwerk kompakt 0.1.0 hat keine Kriterien für die Risikoklasse Hochrisiko nach Anhang III (EM-13)."
+        "Das Regelwerk kompakt 0.2.0 hat keine Kriterien für die Risikoklasse Hochrisiko nach Anhang III (EM-13)."
     )
     assert submission_refusal((high,)).next_step == run_refusal((high,)).next_step == high.next_step
     never = uncovered(KOMPAKT, [], [], V, AiActRiskClass.PROHIBITED)[0]
@@ -230,7 +256,12 @@ def test_refusals_carry_em_13_and_their_events() -> None:
 
 
 def needs(rule_set: rule_sets.RuleSet, kind: ApprovalType, level: Level | None, **changes: Any) -> Any:
-    values: dict[str, Any] = {"flags": (), "risk_class": AiActRiskClass.MINIMAL, "budget_eur": Decimal(25000)}
+    values: dict[str, Any] = {
+        "flags": (),
+        "risk_class": AiActRiskClass.MINIMAL,
+        "budget_eur": Decimal(25000),
+        "gap": None,
+    }
     return required_votes(rule_set, kind, level=level, **(values | changes))
 
 
@@ -241,6 +272,8 @@ def roles(found: Any) -> list[str]:
 def test_kompakt_asks_one_vote_with_the_subjects_that_have_criteria() -> None:
     found = needs(KOMPAKT, V, Level.INTERNAL)
     assert roles(found) == ["PR"]
+    assert found.votes[0].subjects == ("QUALITAET", "INFORMATIONSSICHERHEIT", "BETRIEB", "KOSTEN")
+    found = needs(KOMPAKT, V, Level.INTERNAL, gap=ScopeGap.DEVELOPMENT_MACHINE)
     assert found.votes[0].subjects == ("QUALITAET", "INFORMATIONSSICHERHEIT", "BETRIEB")
     assert found.approvers == 1
 

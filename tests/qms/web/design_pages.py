@@ -268,7 +268,7 @@ def _criteria() -> list[dict[str, Any]]:
     return [
         {"id": "G4-6", "title": "Nutzen gegenüber der Vergleichsbasis", "status": "OFFEN", "who": "",
          "reason": "Kein Vergleichsfaktor: Vergleichsbasis stammt von einem Entwicklungsrechner.",
-         "asked": "Ein Faktor gegenüber der Plattform, die ersetzt werden soll.", "why": "Regelwerk kompakt 0.1.0",
+         "asked": "Ein Faktor gegenüber der Plattform, die ersetzt werden soll.", "why": "Regelwerk kompakt 0.2.0",
          "missing": "EV-02 von der echten Vergleichsplattform", "closes": "Workload-Owner",
          "next_step": "Vergleichsbasis auf der Plattform messen", "next_url": "#"},
         {"id": "G4-2", "title": "Latenz p95 unter dem Grenzwert", "status": "NICHT_ERFUELLT", "who": "automatisch", "when": AT,

@@ -94,7 +94,7 @@ def _criteria(rules: tuple[Any, ...], today: date, budget: Decimal) -> criteria.
     return criteria.CriteriaData(
         targets=(criteria.TargetData("output_cosine", "Prüfdaten 1", "GE", Decimal("0.999"), "ratio"),),
         abort_rules=rules,
-        fallback_platform=PlatformProfile.objects.get(is_existing=True),
+        fallback_platform=PlatformProfile.objects.get(key="DISKRET-4GPU"),
         fallback_steps="1. Umschalten.",
         rto_min=240,
         pilot_platform=PlatformProfile.objects.get(key="WSE-2"),

@@ -41,7 +41,7 @@
   // A file above the limit is refused before a minute of sending.
   document.addEventListener("change", ({ target }) => {
     if (!target.dataset.maxBytes) return;
-    const tooLarge = target.files[0]?.size > Number(target.dataset.maxBytes);
+    const tooLarge = [...target.files].some((file) => file.size > Number(target.dataset.maxBytes));
     target.setCustomValidity(tooLarge ? target.dataset.tooLarge : "");
     target.reportValidity();
   });

@@ -31,6 +31,7 @@ from tests.pilots.baseline.importers.oracles_machines import (
     pytorch_chrome_trace,
     wandb,
 )
+from tests.pilots.baseline.importers.oracles_own import measured
 
 VLLM = {
     f"{name}_{stem}{suffix}": (key, percentile, scale)
@@ -429,6 +430,6 @@ ORACLES: dict[str, Oracle] = {
     for oracle in (
         vllm_bench, sglang_bench, trtllm_bench, guidellm, guidellm_csv, aiperf, aiperf_csv, aiperf_records, mlperf_loadgen,
         mlperf_training, mlperf_accuracy, llmperf, inference_perf, lm_eval, megatron, nccl_tests, nvidia_smi_csv,
-        dcgm_exposition, prometheus_exposition, prometheus_json, mlflow, wandb, pytorch_chrome_trace,
+        dcgm_exposition, prometheus_exposition, prometheus_json, mlflow, wandb, pytorch_chrome_trace, measured,
     )
 } | {"table": own_table}  # fmt: skip

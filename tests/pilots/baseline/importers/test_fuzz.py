@@ -14,6 +14,7 @@ from pilots.baseline.environment import peak_memory_bytes
 from pilots.baseline.importers.registry import IMPORTERS, LAST
 from tests.pilots.baseline.importers.judged import importer_of, judge, load
 from tests.pilots.baseline.importers.mutations import MUTATIONS, mutated
+from tests.pilots.baseline.measured_files import measured, measured_endpoint, signed
 
 ROOT = Path(__file__).parents[4]
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "fuzz"  # set by `make fuzz`
@@ -58,12 +59,15 @@ SAMPLES = {
     "pytorch_chrome_trace": ("a100_alexnet.json.gz",),
     "elsewhere": ("meta-llama--Meta-Llama-3.1-8B_config.json", "dcp-metrics-included_counters.csv"),
     "table": (),
+    "measured": (),
 }
+MADE = {"table": lambda: [OWN_TABLE], "measured": lambda: [signed(measured()), signed(measured_endpoint())]}
+"""Files that no tool wrote: tables of one's own, and results of our own command."""
 
 
 def files_of(name: str) -> list[bytes]:
     """Return the files whose mutations an importer is given."""
-    return [load(file) for file in SAMPLES[name]] or [OWN_TABLE]
+    return [load(file) for file in SAMPLES[name]] or MADE[name]()
 
 
 def check_round(name: str, count: int) -> None:

@@ -1,0 +1,10 @@
+"""The table of commands. A module of a command has HELP, add_arguments(parser) and execute(arguments) -> exit code."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pilots.economics.cli import evaluate
+from pilots.graph.command_line import Command
+
+COMMANDS: Final[dict[str, Command]] = {"evaluate": evaluate}
