@@ -30,9 +30,8 @@ from pilots.catalog.costs import (
     SideEntry,
 )
 from pilots.demo import Demo, DemoStopped
-from pilots.models import MeasuringKey
 from pilots.services import costs, measuring_keys, results
-from pilots.services.results import ImportedFile
+from pilots.services.handed_in import ImportedFile
 from qms.approvals.choices import Decision, Meaning, VoteValue
 from qms.approvals.documents import Wording
 from qms.approvals.models import Approval
@@ -221,21 +220,26 @@ def measure(house: Demo, workload: Workload) -> None:
 
 
 def hand_in_measurement(house: Demo, workload: Workload) -> None:
-    """Measure the model with the measuring command, signed with a key of the pilot lead, and hand the file in."""
+    """Hand in a measurement signed with a key that the pilot lead registered for it."""
     lead = house.user("pl01")
+    card, data = signed_measurement()
+    key = measuring_keys.register_key(actor=lead, card=card, label=KEY_LABEL)
+    results.import_baseline(
+        actor=lead,
+        workload_id=workload.pk,
+        platform_id=PlatformProfile.objects.get(key=SERVER).pk,
+        files=[ImportedFile(data, "messung.json")],
+    )
+    measuring_keys.revoke_key(actor=lead, key_id=key.pk)
+
+
+def signed_measurement() -> tuple[str, bytes]:
+    """Return the registration line of a new key, and what the measuring command signed with it; the key dies here."""
     with TemporaryDirectory(prefix="qms-demo-") as folder:
         key, out = Path(folder) / "schluessel.pem", Path(folder) / "messung.json"
         card = command("keygen", "--out", str(key)).splitlines()[-1]
         command("measure", "--model", MODEL, "--out", str(out), "--key", str(key))
-        registered = measuring_keys.register_key(actor=lead, card=card, label=KEY_LABEL)
-        results.import_baseline(
-            actor=lead,
-            workload_id=workload.pk,
-            platform_id=PlatformProfile.objects.get(key=SERVER).pk,
-            files=[ImportedFile(out.read_bytes(), out.name)],
-        )
-        # The key dies with the folder: whoever found it later could sign in the name of the lead.
-        measuring_keys.revoke_key(actor=lead, key_id=MeasuringKey.objects.get(pk=registered.pk).pk)
+        return card, out.read_bytes()
 
 
 def command(*arguments: str) -> str:

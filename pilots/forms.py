@@ -51,6 +51,7 @@ class BaselineForm(forms.Form):
         help_text=_("Nur nötig, wenn eine Datei mehrere Läufe enthält."),
     )
     only_file = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    look = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -70,7 +71,11 @@ class BaselineForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Ask for the platform when a file is there: a file does not know where it comes from."""
         values = super().clean() or {}
-        if values.get("only_file") and not values.get("file") and "file" not in self.errors:
+        if (
+            (values.get("only_file") or values.get("look"))
+            and not values.get("file")
+            and "file" not in self.errors
+        ):
             self.add_error("file", _("Bitte wählen Sie eine Datei."))
         if values.get("file") and not values.get("platform"):
             self.add_error("platform", _("Bitte nennen Sie die Plattform, auf der die Datei gemessen wurde."))

@@ -23,7 +23,7 @@ from pilots.catalog.joined import (
     TableReading,
 )
 from pilots.pages_import import FIGURES
-from pilots.services.results import ImportedFile
+from pilots.services.handed_in import ImportedFile
 from qms.core.errors import CriterionNotMet
 from qms.workloads.models import PlatformProfile
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -21,6 +22,7 @@ from qms.core.errors import Refusal
 from qms.core.models import JobState
 from qms.core.values import Axes, Metric
 from qms.workloads.choices import PlatformKind
+from qms.workloads.metrics import catalogue
 from qms.workloads.models import Workload
 
 METRIC_LABELS = {
@@ -48,14 +50,23 @@ METRIC_LABELS = {
 
 def metrics_of(run: Run) -> list[dict[str, Any]]:
     """Return label and metric of every value of a run."""
+    return metrics_in(run.summary)
+
+
+def metrics_in(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return label and metric of every value of a summary."""
     found = []
-    for row in run.summary.get("metrics", []):
+    for row in summary.get("metrics", []):
         metric = Metric.from_json(row)
-        name = str(METRIC_LABELS.get(metric.key, metric.key))
-        found.append(
-            {"label": f"{name} {metric.percentile}" if metric.percentile else name, "metric": metric}
-        )
+        found.append({"label": metric_name(metric.key, metric.percentile), "metric": metric})
     return found
+
+
+def metric_name(key: str, percentile: str | None = None) -> str:
+    """Return what people call a metric, with its percentile: the short name, else that of the catalogue."""
+    known = catalogue().get(key)
+    label = METRIC_LABELS.get(key) or (known.name if known else key)
+    return f"{label} {percentile}" if percentile else str(label)
 
 
 def progress_of(run: Run) -> dict[str, Any]:

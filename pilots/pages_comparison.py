@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -18,6 +18,7 @@ from pilots.catalog.decomposition import Decomposition, Source
 from pilots.catalog.explained import Modelled, PlatformNames
 from pilots.choices import RunRole
 from pilots.models import Run
+from pilots.platforms import names_of
 from qms.core import canonical, clock, store
 from qms.core.values import Assurance, Axes, Metric, Origin, Provenance, Unit
 from qms.evidence import selectors as evidence
@@ -30,11 +31,9 @@ from qms.gates.evidence_facts import BaselineFacts
 from qms.gates.facts import Facts
 from qms.gates.policy import Policy
 from qms.gates.report import GateReport
-from qms.workloads.choices import Mode
+from qms.workloads.choices import TRAINING
 from qms.workloads.metrics import catalogue
 from qms.workloads.models import PlatformProfile, Workload
-
-TRAINING: Final = (Mode.TRAINING.value, Mode.FINE_TUNING.value)
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def page(workload: Workload) -> dict[str, Any]:
         _names(baseline) if baseline else None,
     )
     report = gates.evaluate_dossier(facts)
-    rows = _rows(sides)
+    rows = _rows(sides, report)
     return {
         "verdict": report.verdict,
         "notices": _notices(sides),
@@ -97,18 +96,18 @@ def _names(baseline: BaselineFacts) -> PlatformNames:
     """Return what the platform of a baseline says about itself, with the parameters of its profile."""
     said = baseline.platform
     profile = PlatformProfile.objects.filter(pk=said.profile_id).first() if said.profile_id else None
-    parameters = {str(row["name"]): row for row in profile.parameters} if profile else {}
-    texts = (said.hardware_gen, said.topology, profile.name if profile else "")
-    return PlatformNames(texts, said.devices, parameters)
+    now = names_of(profile) if profile else PlatformNames((), 0, {})
+    return PlatformNames((said.hardware_gen, said.topology, *now.texts), said.devices, now.parameters)
 
 
-def _rows(sides: Sides) -> tuple[Row, ...]:
+def _rows(sides: Sides, report: GateReport) -> tuple[Row, ...]:
     before, after = sides.facts.baseline, sides.facts.target
     asked = comparison.Asked(
         primary=() if sides.development_machine else primary_metrics(sides.facts),
         better={key: row.better for key, row in catalogue().items()},
         bounds=sides.bounds,
         development_machine=sides.development_machine,
+        another_workload=not report.result("G4-1").result.passes,
         outside=after is not None and after.emulated and after.outside_calibration,
     )
     return comparison.compare(before.metrics if before else (), after.metrics if after else (), asked)
@@ -141,8 +140,8 @@ def _notices(sides: Sides) -> list[str]:
         if not same:
             found.append(
                 _(
-                    "Dass beide Seiten dieselbe Aufgabe gerechnet haben, belegt hier kein gleicher Workload-Fingerabdruck; "
-                    "die Prüfung bestätigt es."
+                    "Dass beide Seiten dieselbe Aufgabe gerechnet haben, belegt hier kein gleicher Workload-Fingerabdruck. "
+                    "Was abweicht, nennen Sie auf der Seite „Abweichungen“; die Prüfung bestätigt es (G4-1)."
                 )
             )
     return [text for text in found if text]

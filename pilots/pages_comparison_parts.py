@@ -14,7 +14,7 @@ from pilots import pages_blocks as blocks
 from pilots.catalog.decomposition import Decomposition, Group, Part, Source
 from pilots.catalog.explained import Modelled, Utilisation
 from pilots.catalog.utilisation import REFERENCE_BAND, Finding
-from pilots.pages_comparison_table import metric_name
+from pilots.pages import metric_name
 from qms.core import formats
 from qms.core.chart_bars import BarRow, horizontal_bars
 from qms.core.values import Axes, Metric, weakest

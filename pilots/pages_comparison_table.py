@@ -8,16 +8,17 @@ from typing import Any, Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
+from django.utils.translation import pgettext
 
 from pilots import pages
 from pilots import pages_blocks as blocks
 from pilots.catalog.comparison import Bounds, Judgement, Row, WhyNot
 from qms.core import formats
 from qms.core.values import Metric
-from qms.workloads.metrics import catalogue
 
 WHY_NOT: Final[dict[WhyNot, Promise]] = {
     WhyNot.DEVELOPMENT_MACHINE: lazy("kein Vergleichsfaktor (EM-12)"),
+    WhyNot.ANOTHER_WORKLOAD: lazy("kein Vergleichsfaktor: derselbe Workload ist nicht belegt (G4-1)"),
     WhyNot.ONLY_BASELINE: lazy("nur in der Vergleichsbasis"),
     WhyNot.ONLY_TARGET: lazy("nur am Ziel"),
     WhyNot.UNRELIABLE: lazy("nicht belastbar: zu wenige Messungen für dieses Perzentil (POL-56)"),
@@ -63,14 +64,7 @@ def _cells(row: Row, bounds: Bounds, *, judged: bool) -> list[dict[str, Any]]:
 
 def name(row: Row) -> str:
     """Return what people call the metric of a row, with its percentile."""
-    return metric_name(row.key, row.percentile)
-
-
-def metric_name(key: str, percentile: str | None) -> str:
-    """Return what people call a metric, with its percentile."""
-    known = catalogue().get(key)
-    label = pages.METRIC_LABELS.get(key) or (known.name if known else key)
-    return f"{label} {percentile}" if percentile else str(label)
+    return pages.metric_name(row.key, row.percentile)
 
 
 def _value(metric: Metric | None, missing: str) -> dict[str, Any]:
@@ -111,7 +105,7 @@ def _judged(row: Row, bounds: Bounds) -> dict[str, Any]:
 def gain_words(gain: Decimal) -> str:
     """Return a gain in words: "um 35 % besser", "um 5 % schlechter", "gleich"."""
     if not gain:
-        return _("gleich")
+        return pgettext("Vergleich", "gleich")
     facts = {"share": formats.percent(abs(gain))}
     return (_("um %(share)s besser") if gain > 0 else _("um %(share)s schlechter")) % facts
 

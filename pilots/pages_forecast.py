@@ -12,10 +12,9 @@ from django.utils.translation import ngettext
 from pilots import catalog, selectors
 from pilots import pages_blocks as blocks
 from pilots.models import Run
-from pilots.pages import METRIC_LABELS
+from pilots.pages import metric_name
 from pilots.pages_import import named
 from qms.core import formats
-from qms.core.values import Metric
 from qms.gates import services as gates
 from qms.workloads.models import Workload
 
@@ -87,7 +86,7 @@ def _table(found: catalog.Forecast) -> dict[str, Any]:
     ]
     rows = [
         [
-            {"text": _name(row.measured)},
+            {"text": metric_name(row.measured.key, row.measured.percentile)},
             blocks.with_interval(row.emulated),
             {"text": formats.metric_value(row.measured), "axes": row.measured.axes},
             {"text": _error(row.error)},
@@ -97,10 +96,6 @@ def _table(found: catalog.Forecast) -> dict[str, Any]:
         for row in found.rows
     ]
     return blocks.table(_("Prognose und Messung"), columns, rows)
-
-
-def _name(metric: Metric) -> str:
-    return f"{METRIC_LABELS.get(metric.key, metric.key)} {metric.percentile or ''}".strip()
 
 
 def _error(error: Decimal | None) -> str:

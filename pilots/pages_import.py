@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
 from pilots import pages_blocks as blocks
-from pilots.catalog.joined import PREVIEW_ROWS, Table
+from pilots.catalog.joined import PREVIEW_ROWS, ImportedRun, Table
 from pilots.models import Run
-from pilots.pages import METRIC_LABELS
+from pilots.pages import METRIC_LABELS, metric_name, metrics_in
 from qms.core import formats
 
 NOTHING: Final = "–"
@@ -25,6 +25,17 @@ def files_of(run: Run) -> dict[str, Any] | None:
     """Return the table of the files a run was read from, or None for a run without files."""
     rows = run.summary.get("files")
     return files_table(rows) if rows else None
+
+
+def recognised(read: ImportedRun) -> dict[str, Any]:
+    """Return what handed-in files say together, before anything is stored: files, figures, what they cannot say."""
+    summary = read.summary()
+    return {
+        "files": files_table(summary["files"]),
+        "metrics": metrics_in(summary),
+        "summary": summary,
+        "measured_at": read.measured_at,
+    }
 
 
 def files_table(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -48,7 +59,7 @@ def files_table(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def named(keys: list[str]) -> str:
     """Return the names of figures in the active language, each once."""
-    return ", ".join(dict.fromkeys(str(FIGURES.get(key, key)) for key in keys))
+    return ", ".join(dict.fromkeys(str(FIGURES.get(key) or metric_name(key)) for key in keys))
 
 
 def preview(table: Table) -> dict[str, Any]:

@@ -12,11 +12,12 @@ from pilots.choices import ExitState, RunRole, RunSource, RunValidity
 from pilots.models import MeasuringKey, Run
 from qms.core.errors import NotVisible
 from qms.evidence import selectors as evidence
-from qms.evidence.choices import EvidenceType
+from qms.evidence.choices import CURRENT, EvidenceType
 from qms.evidence.models import EvidenceItem
 from qms.roles import guards
 from qms.roles.permissions import Permission
-from qms.workloads.models import Workload
+from qms.workloads.choices import PlatformKind
+from qms.workloads.models import PlatformProfile, Workload
 
 if TYPE_CHECKING:
     from qms.roles.models import User
@@ -36,9 +37,21 @@ def baseline_evidence(workload: Workload) -> EvidenceItem | None:
     return evidence.current(workload).filter(type=EvidenceType.BASELINE_REPORT).first()
 
 
+def has_compared(workload: Workload) -> bool:
+    """Return whether somebody handed in a baseline of another platform than a development machine that nobody rejected."""
+    runs = Run.objects.filter(workload=workload).exclude(platform__kind=PlatformKind.DEVELOPMENT_MACHINE)
+    found = EvidenceItem.objects.filter(workload=workload, type=EvidenceType.BASELINE_REPORT)
+    return found.filter(status__in=CURRENT, run_id__in=runs.values("pk")).exists()
+
+
 def porting_evidence(workload: Workload) -> EvidenceItem | None:
     """Return the current porting report of the workload, or None."""
     return evidence.current(workload).filter(type=EvidenceType.PORTING).first()
+
+
+def lineage_evidence(workload: Workload) -> EvidenceItem | None:
+    """Return the current lineage manifest of the workload, or None."""
+    return evidence.current(workload).filter(type=EvidenceType.LINEAGE).first()
 
 
 def latest(workload: Workload, role: str) -> Run | None:
@@ -84,6 +97,12 @@ def measured_target(workload: Workload) -> Run | None:
         validity=RunValidity.VALID.value,
     )
     return found.select_related("platform", "workload").first()
+
+
+def measured_elsewhere(sha256: str, platform: PlatformProfile) -> bool:
+    """Return whether the result of the measuring command with this digest counts for another platform, in any workload."""
+    found = Run.objects.filter(summary__measurement__sha256=sha256).exclude(platform=platform)
+    return found.exclude(validity=RunValidity.INVALID.value).exists()
 
 
 def measuring_keys(actor: User) -> QuerySet[MeasuringKey]:

@@ -30,8 +30,9 @@ from pilots.choices import RunRole, RunSource
 from pilots.forms import BaselineForm, TargetForm, own_machine
 from pilots.forms_import import MAX_SENT_BYTES
 from pilots.models import Run
-from pilots.services import results, runs
+from pilots.services import handed_in, results, runs
 from qms.core.errors import NotVisible
+from qms.roles.models import User
 from qms.web.answers import account, done, submit, takes_up_to
 from qms.web.workload_views import workload_crumbs
 from qms.workloads import selectors as workloads
@@ -48,6 +49,8 @@ def baseline(request: HttpRequest, workload_id: UUID) -> HttpResponse:
     form = BaselineForm(*(request.POST, request.FILES) if request.method == "POST" else ())
 
     def command() -> HttpResponse:
+        if form.cleaned_data["look"]:
+            return page(_look(form, workload, actor))
         if form.measures_here:
             run = runs.start_baseline(actor=actor, workload_id=workload_id, platform_id=own_machine().pk)
         else:
@@ -61,9 +64,9 @@ def baseline(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         messages.success(request, _("Die Vergleichsbasis ist angelegt."))
         return done(request, run, reverse("run", args=[run.pk]))
 
-    def page() -> HttpResponse:
-        context = _context(workload, _("Vergleichsbasis"), RunRole.BASELINE) | {"form": form}
-        return render(request, "pilots/baseline.html", context)
+    def page(found: dict[str, Any] | None = None) -> HttpResponse:
+        context = _context(workload, _("Vergleichsbasis"), RunRole.BASELINE)
+        return render(request, "pilots/baseline.html", context | {"form": form, "found": found})
 
     return submit(request, form, command, page) if request.method == "POST" else page()
 
@@ -133,6 +136,16 @@ def run_map(request: HttpRequest, run_id: UUID) -> HttpResponse:
     view = blocks.view_of(request.GET.get("ansicht"))
     png = wafer_map.tiles_png(catalog.run_tiles(found.platform.key, found.parameters, view), view)
     return HttpResponse(png, content_type="image/png")
+
+
+def _look(form: BaselineForm, workload: Workload, actor: User) -> dict[str, Any]:
+    """Return what was recognised in the files of a valid form; nothing is stored."""
+    handed_in.check_may_hand_in(actor=actor, workload_id=workload.pk)
+    given = form.cleaned_data
+    read = handed_in.read(
+        given["file"], workload=workload, platform=given["platform"], number=given["number"]
+    )
+    return pages_import.recognised(read)
 
 
 def _context(workload: Workload, title: str, role: RunRole) -> dict[str, Any]:

@@ -23,6 +23,23 @@ LOAD: Final = frozenset(
         *("step_time_ms", "error_rate"),
     }
 )
+# The nouns of a sentence; a metric without one keeps its key.
+NAMES: Final = {
+    "throughput_samples_s": "den Durchsatz in Anfragen",
+    "throughput_tokens_s": "den Durchsatz in Token",
+    "e2e_latency_ms": "die Antwortzeit",
+    "ttft_ms": "die Zeit bis zum ersten Token",
+    "tpot_ms": "die Zeit je Ausgabetoken",
+    "itl_ms": "den Abstand der Token",
+    "step_time_ms": "die Schrittzeit",
+    "error_rate": "die Fehlerquote",
+    "peak_memory_bytes": "den Speicher",
+    "power_watts": "die Leistungsaufnahme",
+    "temp_c": "die Temperatur",
+    "gpu_busy_share": "die beschäftigte Zeit",
+    "comm_share": "den Kommunikationsanteil",
+    "eval_score": "den Bewertungswert",
+}
 SCORE: Final = "eval_score"
 SHARE: Final = "comm_share"
 # A clock without a zone may stand anywhere from UTC-12 to UTC+14; a run of unknown length may have lasted a day.
@@ -105,7 +122,7 @@ def _check_figures(left: tuple[str, Sequence[Metric]], right: tuple[str, Sequenc
         second = {(item.percentile, item.value) for item in theirs if _subject(item) == key}
         if not (first <= second or second <= first):
             sentence = (
-                f"{short(left_name)} und {short(right_name)} nennen {key[0]} verschieden; bitte lassen Sie die Datei weg, "
+                f"{short(left_name)} und {short(right_name)} nennen {NAMES.get(key[0], key[0])} verschieden; bitte lassen Sie die Datei weg, "
                 "die nicht zu diesem Lauf gehört."
             )
             raise BenchmarkRefused("CONTRADICTION", sentence)

@@ -24,6 +24,20 @@ PUBLIC_BYTES: Final = 32
 SIGNATURE_BYTES: Final = 64
 CARD: Final = "qms-key-1"
 MAX_CARD: Final = 400
+_SIGN: Final = 0x80  # of the last byte: the sign of x
+SMALL_ORDER: Final = frozenset(
+    bytes.fromhex(text)
+    for text in (
+        "00" * 32,
+        "01" + "00" * 31,
+        "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+        "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+        "ec" + "ff" * 30 + "7f",
+        "ed" + "ff" * 30 + "7f",
+        "ee" + "ff" * 30 + "7f",
+    )
+)
+"""Points of order 8 or less, without their sign (RFC 8032, 5.1.7; list of libsodium): one signature fits many texts."""
 _STATEMENT: Final = (
     b"qms.measurement/1\x00"  # what is signed begins with what it is, so no text serves as another
 )
@@ -130,10 +144,18 @@ _NO_CARD: Final = (
 
 def _check(public_key: Any, value: Any, message: bytes, sentence: str) -> None:
     try:
-        key = Ed25519PublicKey.from_public_bytes(_decoded(public_key, PUBLIC_BYTES))
+        key = Ed25519PublicKey.from_public_bytes(_point(public_key))
         key.verify(_decoded(value, SIGNATURE_BYTES), message)
     except (InvalidSignature, ValueError, TypeError) as error:
         raise SignatureError(sentence) from error
+
+
+def _point(public_key: Any) -> bytes:
+    """Return the bytes of a public key; raises ValueError, also for a point of small order, and TypeError."""
+    point = _decoded(public_key, PUBLIC_BYTES)
+    if point[:-1] + bytes([point[-1] & ~_SIGN]) in SMALL_ORDER:
+        raise ValueError("expected a point of full order, got one of a small one")
+    return point
 
 
 def _decoded(text: Any, size: int) -> bytes:

@@ -13,7 +13,7 @@ from pilots.catalog.forecast import compare as compare_forecast
 from pilots.catalog.hooks import Hooks
 from pilots.catalog.joined import ImportedRun, TableReading, cut_table, read_files, read_handed_in
 from pilots.catalog.maps import Failures, Way, estimate_tiles, failures, run_tiles, ways
-from pilots.catalog.measured import SignatureError, assured, key_id, read_card
+from pilots.catalog.measured import GRAPH, SignatureError, assured, key_id, read_card
 from pilots.catalog.model import (
     LoadedModel,
     Tolerance,
@@ -50,6 +50,7 @@ __all__ = [
     "EFFORT_CATEGORIES",
     "EMULATED",
     "FROM_MACHINE",
+    "GRAPH",
     "MACHINE_OF_PROFILE",
     "MAX_CONFIG_BYTES",
     "MODES",

@@ -22,6 +22,7 @@ class WhyNot(StrEnum):
     """Why a row gives no factor."""
 
     DEVELOPMENT_MACHINE = "DEVELOPMENT_MACHINE"
+    ANOTHER_WORKLOAD = "ANOTHER_WORKLOAD"
     ONLY_BASELINE = "ONLY_BASELINE"
     ONLY_TARGET = "ONLY_TARGET"
     UNRELIABLE = "UNRELIABLE"
@@ -75,13 +76,15 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What the comparison needs beside the metrics. primary: keys of the primary metrics, the first one must gain;
-    better: direction of every key of the catalogue; outside: the target lies outside the calibration (EM-04).
+    better: direction of every key of the catalogue; another_workload: nothing shows that both sides computed the same
+    (G4-1); outside: the target lies outside the calibration (EM-04).
     """
 
     primary: Sequence[str]
     better: Mapping[str, Better | None]
     bounds: Bounds
     development_machine: bool = False
+    another_workload: bool = False
     outside: bool = False
 
 
@@ -112,7 +115,7 @@ def _grouped(metrics: Sequence[Metric]) -> dict[_Place, list[Metric]]:
 def _row(place: _Place, before: Metric | None, after: Metric | None, asked: Asked) -> Row:
     key, percentile = place
     better = asked.better.get(key)
-    why_not = _why_not(before, after, better, development_machine=asked.development_machine)
+    why_not = _why_not(before, after, better, asked)
     first = bool(asked.primary) and key == asked.primary[0]
     row = Row(key, percentile, better, before, after, None, why_not, first)
     if before is not None and after is not None and better is not None and why_not is None:
@@ -121,12 +124,13 @@ def _row(place: _Place, before: Metric | None, after: Metric | None, asked: Aske
 
 
 def _why_not(
-    before: Metric | None, after: Metric | None, better: Better | None, *, development_machine: bool
+    before: Metric | None, after: Metric | None, better: Better | None, asked: Asked
 ) -> WhyNot | None:
     if before is None or after is None:
         return WhyNot.ONLY_TARGET if before is None else WhyNot.ONLY_BASELINE
     reasons = (
-        (WhyNot.DEVELOPMENT_MACHINE, development_machine),
+        (WhyNot.DEVELOPMENT_MACHINE, asked.development_machine),
+        (WhyNot.ANOTHER_WORKLOAD, asked.another_workload),
         (WhyNot.NO_DIRECTION, better is None),
         (WhyNot.OTHER_UNIT, before.unit != after.unit),
         (WhyNot.UNRELIABLE, not (before.reliable and after.reliable)),

@@ -19,6 +19,8 @@ from qms.core.errors import CriterionNotMet
 from qms.core.values import Assurance, Axes, Metric, Origin, Provenance, Unit
 
 PEAK: Final = "peak_flops_16bit"  # parameter of a platform profile: dense, per device, in FLOP/s
+_PRECISIONS: Final = {"peak_bf16": "bfloat16", "peak_fp8": "FP8", "peak_fp4": "FP4"}
+MEMORY: Final = "memory_bytes"  # the same: of one device
 STEPS: Final = (("step_time_ms", None), ("e2e_latency_ms", "p50"), ("e2e_latency_ms", None))
 
 
@@ -42,12 +44,27 @@ class PlatformNames:
         if row is not None:
             axes = Axes(Provenance(row["provenance"]), Assurance.SUBMITTED, Origin.OWN)
             return Peak(Decimal(row["value"]), "16 Bit, dicht", str(row["source"]), axes)
-        found = self.device
-        if found is None:
-            return None
-        figure = found.figures["peak_bf16"]
-        axes = Axes(figure.provenance, Assurance.SUBMITTED, Origin.PUBLISHED)
-        return Peak(Decimal(figure.value), "bfloat16, dicht", f"{found.name}: {figure.source}", axes)
+        return _peak_of(self.device, "peak_bf16") if self.device else None
+
+    @property
+    def highest_peak(self) -> Peak | None:
+        """The highest peak of one device that is declared at any precision: a file does not say at which it ran."""
+        found = [self.peak] if self.peak else []
+        if self.device is not None:
+            found += [_peak_of(self.device, name) for name in self.device.figures if name.startswith("peak_")]
+        return max(found, key=lambda item: item.flops_per_s, default=None)
+
+    @property
+    def memory_bytes(self) -> Decimal | None:
+        """The declared memory of all devices together, None where it is not declared."""
+        row = self.parameters.get(MEMORY)
+        return Decimal(row["value"]) * self.devices if row is not None and self.devices else None
+
+
+def _peak_of(device: Device, name: str) -> Peak:
+    figure = device.figures[name]
+    axes = Axes(figure.provenance, Assurance.SUBMITTED, Origin.PUBLISHED)
+    return Peak(Decimal(figure.value), f"{_PRECISIONS[name]}, dicht", f"{device.name}: {figure.source}", axes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +87,7 @@ def utilisation_of(
     band: tuple[Decimal, Decimal],
 ) -> Utilisation | None:
     """Return the MFU of a measured rate, None where rate, model or peak are not known; it is never assumed (S012)."""
-    peak, found = platform.peak, _rate(metrics, model_facts, training=training)
+    peak, found = platform.peak, rate_of(metrics, model_facts, training=training)
     if peak is None or found is None or found[0].value <= 0 or platform.devices < 1:
         return None
     rate, each = found
@@ -80,9 +97,10 @@ def utilisation_of(
     return Utilisation(value, rate, each, platform.devices, peak)
 
 
-def _rate(
+def rate_of(
     metrics: Sequence[Metric], model_facts: Mapping[str, Any], *, training: bool
 ) -> tuple[Metric, Decimal] | None:
+    """Return a measured rate with the model FLOPs of one unit of it, None where rate or model are not known."""
     by_key = {metric.key: metric for metric in reversed(metrics)}
     tokens, samples = by_key.get("throughput_tokens_s"), by_key.get("throughput_samples_s")
     if tokens is not None and "params" in model_facts:

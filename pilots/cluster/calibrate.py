@@ -6,11 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pilots.cluster import fitting
+from pilots.cluster import fitting, measured
 from pilots.cluster.reference import Reference
-from pilots.cluster.validation.intervals import width_of
+from pilots.cluster.validation.intervals import table_width, width_of
 from pilots.cluster.validation.rows import rows_of, scored, setting_of
-from pilots.cluster.validation.splits import Held, leave_out, samples
+from pilots.cluster.validation.splits import Held, errors, leave_out, leave_out_ranges, samples
 from pilots.cluster.validity import range_of
 from qms.core.values import decimal_text, rounded
 
@@ -24,18 +24,23 @@ def calibrate(reference: Reference, held: Sequence[Held] | None = None) -> dict[
     """
     rows = scored(rows_of(reference))
     left = leave_out(rows, setting_of) if held is None else held
+    ranges = leave_out_ranges(rows)
     keys: dict[str, Any] = {}
     for key in sorted({row.case.key for row in rows}):
         own = [row for row in rows if row.case.key == key]
-        width = width_of(key, left)
+        width, constants = width_of(key, left), fitting.fit(samples(own))
         keys[key] = {
-            "constants": {name: _text(value) for name, value in fitting.fit(samples(own)).items()},
+            "constants": {name: _text(value) for name, value in constants.items()},
             "log_width": _text(width.log_width),
             "judged": width.judged,
             "rows": len(own),
             "settings": sorted({setting_of(row.case) for row in own}),
             "range": range_of([row.case for row in own]),
         }
+        tables = measured.tables_of([row.case for row in own], errors(own, {key: constants}))
+        if tables:
+            width_in = table_width([item for item in ranges if item.row.case.key == key])
+            keys[key] |= {"tables": measured.to_json(tables), "table_log_width": _text(width_in)}
     return {"about": ABOUT, "keys": keys}
 
 

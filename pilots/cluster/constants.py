@@ -8,6 +8,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from pilots.cluster import measured
+from pilots.cluster.measured import Tables
+
 FILE: Final = Path(__file__).parent / "data" / "calibration.json"
 
 
@@ -24,6 +27,17 @@ def constants_of(known: Mapping[str, Any]) -> dict[str, dict[str, float]]:
         key: {name: float(text) for name, text in item["constants"].items()}
         for key, item in known["keys"].items()
     }
+
+
+def tables_of(known: Mapping[str, Any]) -> dict[str, Tables]:
+    """Return the tables of known systems of every key of a record."""
+    return {key: measured.from_json(item.get("tables", {})) for key, item in known["keys"].items()}
+
+
+@cache
+def tables() -> dict[str, Tables]:
+    """Return the tables in use."""
+    return tables_of(record())
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from pilots.cluster.german import number
 
 
@@ -35,7 +37,15 @@ class DoesNotFit(ClusterError):
             else "Auch mit mehr GPUs dieser Art passt es nicht; bitte kleinere Batches oder kürzere Kontexte wählen."
         )
         sentence = (
-            f"Der Plan passt nicht in den Speicher: je GPU werden {number(needed_bytes)} Byte gebraucht, nutzbar sind "
-            f"{number(usable_bytes)} Byte, es fehlen {number(self.shortfall_bytes)} Byte. {hint}"
+            f"Der Plan passt nicht in den Speicher: je GPU werden {_size(needed_bytes)} gebraucht, nutzbar sind "
+            f"{_size(usable_bytes)}, es fehlen {_size(self.shortfall_bytes)}. {hint}"
         )
         super().__init__(f"needs {needed_bytes} B per GPU, has {usable_bytes} B", message_de=sentence)
+
+
+def _size(value: int) -> str:
+    """Return bytes in the largest binary unit that leaves at least one whole ("12,3 TiB"); a shortfall never reads 0."""
+    for power, unit in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if value >= 1024**power:
+            return f"{number(Decimal(value) / 1024**power, 1)}\u00a0{unit}"
+    return f"{number(value)}\u00a0Byte"

@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from pilots.cluster.costs import collectives, operators, serving, steady, training
 from pilots.cluster.costs.terms import Columns, Constants, Terms, Vector
+from pilots.cluster.measured import Tables, corrections
 from pilots.cluster.workloads import Case, Family
 
 
@@ -39,8 +42,14 @@ def formula_of(key: str) -> Formula:
     return FORMULAS[key.partition("/")[0]]
 
 
-def seconds(cases: Sequence[Case], constants: Mapping[str, Constants]) -> Vector:
-    """Return the seconds of cases of one key; without constants of its own the key starts from the prior."""
+def seconds(
+    cases: Sequence[Case], constants: Mapping[str, Constants], tables: Mapping[str, Tables] | None = None
+) -> Vector:
+    """Return the seconds of cases of one key; without constants of its own the key starts from the prior.
+
+    tables: what published tables of known systems add, per key.
+    """
     key = cases[0].key
     formula = formula_of(key)
-    return formula.terms(formula.columns(cases), constants.get(key, formula.start)).seconds
+    found = formula.terms(formula.columns(cases), constants.get(key, formula.start)).seconds
+    return found * np.exp(corrections(cases, (tables or {}).get(key, {})))

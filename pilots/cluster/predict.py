@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import exp
 from typing import Any
 
-from pilots.cluster.constants import constants, record
+from pilots.cluster.constants import constants, record, tables
 from pilots.cluster.costs import memory
 from pilots.cluster.costs.terms import PARTS
 from pilots.cluster.formulas import formula_of
+from pilots.cluster.measured import corrections
 from pilots.cluster.validity import Trust, trust
 from pilots.cluster.workloads import Case
 
@@ -61,5 +63,6 @@ def predict(case: Case) -> Prediction:
     memory.check(case)
     formula = formula_of(case.key)
     terms = formula.terms(formula.columns([case]), constants().get(case.key, formula.start))
-    parts = {name: float(terms.part(name)[0]) for name in PARTS}
+    scale = exp(corrections([case], tables().get(case.key, {}))[0])
+    parts = {name: scale * float(terms.part(name)[0]) for name in PARTS}
     return Prediction(sum(parts.values()), parts, trust(case, record()))

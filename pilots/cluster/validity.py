@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import exp
 from typing import Any, Final
 
+from pilots.cluster import measured
 from pilots.cluster.features import NAMES, features
 from pilots.cluster.workloads import Case
 from qms.core.values import decimal_text, rounded
@@ -16,7 +17,6 @@ EXTRAPOLATED: Final = "EXTRAPOLIERT"
 OUTSIDE: Final = "AUSSERHALB_KALIBRIERUNG"
 TOLERANCE: Final = 0.01  # decimals of the record are rounded
 VALID_UP_TO: Final = 100.0  # declared validity: no feature beyond this multiple of the largest one of its key
-WIDENING: Final = 1.5  # the logarithmic error grows by half outside the calibrated range
 LEAST_OUTSIDE: Final = 0.336  # +-40 % (cluster.md), as a logarithm
 UNKNOWN: Final = 0.693  # a factor of two where nothing was measured
 
@@ -41,7 +41,7 @@ def trust(case: Case, record: Mapping[str, Any]) -> Trust:
     if known is None:
         return Trust(OUTSIDE, UNKNOWN, f"für {case.key} gibt es keine Messung in der Kalibrierung")
     width = float(known["log_width"])
-    wide = max(WIDENING * width, LEAST_OUTSIDE)
+    wide = max(width, LEAST_OUTSIDE)  # errors of settings left out are errors outside the range already
     span = known["range"]
     beyond = [name for name, value in _features(case) if value > VALID_UP_TO * float(span[name][1])]
     if beyond:
@@ -51,6 +51,8 @@ def trust(case: Case, record: Mapping[str, Any]) -> Trust:
     reason = _beyond(case, known)
     if reason:
         return Trust(EXTRAPOLATED, wide, reason)
+    if measured.covers(case, measured.from_json(known.get("tables", {}))):
+        width = float(known["table_log_width"])
     return Trust(CALIBRATED, width, "")
 
 

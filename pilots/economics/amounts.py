@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date
-from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import ROUND_CEILING, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any, Final
 
 from pilots.economics.errors import EconomicsError
@@ -13,7 +13,8 @@ from qms.core.values import decimal_text
 MOST: Final = Decimal(10) ** 12
 FINEST: Final = -12
 CENT: Final = Decimal("0.01")
-RATIO: Final = Decimal("0.001")
+RATIO: Final = Decimal("0.000001")
+NOISE: Final = Decimal("1e-30")  # what divisions in WIDE may leave behind
 SHARE: Final = Decimal("0.0001")
 WIDE: Final = Context(prec=80, rounding=ROUND_HALF_UP)  # the largest sheet still fits
 _SIGNIFICANT: Final = 4
@@ -90,5 +91,6 @@ def share_text(value: Decimal) -> str:
 
 
 def ratio_text(value: Decimal) -> str:
-    """Return a ratio with three decimals ("0.717")."""
-    return format(quantized(value, RATIO), "f")
+    """Return a ratio with six decimals, rounded up: it is within a limit of up to six decimals exactly if the ratio is."""
+    exact = quantized(value, NOISE)
+    return format(exact.quantize(RATIO, ROUND_CEILING, context=WIDE), "f")

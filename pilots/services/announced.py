@@ -14,8 +14,9 @@ from pilots import catalog, selectors
 from pilots.choices import ExitState, RunRole, RunSource, RunValidity
 from pilots.models import Run
 from pilots.platforms import platform_tuple
-from pilots.services import measuring_keys
-from pilots.services.results import IMPORTED, ImportedFile, Outcome, Piece, end_imported, title_for
+from pilots.services import handed_in, measuring_keys
+from pilots.services.handed_in import ImportedFile
+from pilots.services.results import IMPORTED, Outcome, Piece, end_imported, title_for
 from pilots.services.runs import check_target_start, platform_of, refused
 from qms.audit.actors import Actor
 from qms.audit.events import AuditKind
@@ -107,16 +108,14 @@ def hand_in_target(*, actor: User, run_id: UUID, handed: Handed) -> Run:
     guards.require(actor=actor, permission=Permission.START_TARGET_RUN, workload=run.workload)
     role = guards.require(actor=actor, permission=Permission.UPLOAD_EVIDENCE, workload=run.workload)
     check_announced(run)
-    imported = measuring_keys.assured(
-        catalog.read_handed_in([(file.data, file.name) for file in handed.files], handed.number),
-        workload=run.workload,
-        platform=run.platform,
+    imported = handed_in.read(
+        handed.files, workload=run.workload, platform=run.platform, number=handed.number
     )
-    _take(run, imported, handed, actor.audit_actor(role))
+    _take(run, imported, handed, actor=actor, as_actor=actor.audit_actor(role))
     return run
 
 
-def _take(run: Run, imported: catalog.ImportedRun, handed: Handed, as_actor: Actor) -> None:
+def _take(run: Run, imported: catalog.ImportedRun, handed: Handed, *, actor: User, as_actor: Actor) -> None:
     began_at, stated = start_of(imported, handed)
     assert run.announced_at is not None
     too_early = began_at < run.announced_at
@@ -145,7 +144,7 @@ def _take(run: Run, imported: catalog.ImportedRun, handed: Handed, as_actor: Act
     summary = imported.summary()
     pieces = (piece,) if too_early else (piece, *_forecast(run, summary["metrics"]))
     outcome = Outcome(facts["fingerprint"], facts["result_digest"], summary, pieces, validity)
-    end_imported(run, outcome, as_actor, measured_at=began_at)
+    end_imported(run, outcome, as_actor, measured_at=began_at, producer=actor.person)
     if too_early:
         record(
             AuditKind.RUN_INVALIDATED,

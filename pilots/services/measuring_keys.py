@@ -105,17 +105,25 @@ def assured(
 ) -> catalog.ImportedRun:
     """Return the files of a run with the assurance their signature gives; other tools' files come back as they are.
 
-    Raises CriterionNotMet (EV-02) for a measurement of another model, or of a processor where the profile is none.
+    Raises CriterionNotMet (EV-02) for a measurement of another model, of a processor where the profile is none, or one
+    that was handed in for another platform before.
     """
     found = imported.measurement
     if found is None:
         return imported
-    if found.model_digest and found.model_digest != workload.model_digest:
+    if selectors.measured_elsewhere(found.sha256, platform):
+        raise catalog.refused(
+            "Diese Messung ist schon für eine andere Plattform eingereicht; sie stammt nur von einer. Bitte messen Sie "
+            "auf der gewählten Plattform.",
+            "OTHER_PLATFORM",
+        )
+    graph = found.kind == catalog.GRAPH
+    if graph and found.model_digest != workload.model_digest:
         raise catalog.refused(
             "Die Datei misst ein anderes Modell als das dieses Workloads; bitte messen Sie das angegebene Modell.",
             "OTHER_MODEL",
         )
-    if found.model_digest and platform.kind not in PROCESSORS:
+    if graph and platform.kind not in PROCESSORS:
         raise catalog.refused(
             "Gemessen wurde auf einem Prozessor mit NumPy; bitte wählen Sie einen CPU-Server oder einen "
             "Entwicklungsrechner als Plattform.",

@@ -10,13 +10,13 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from pilots import catalog
 from pilots.catalog import TableReading
 from pilots.choices import ExitState, RunRole, RunSource, RunValidity
 from pilots.models import Run
 from pilots.platforms import platform_tuple
-from pilots.services import measuring_keys
-from pilots.services.runs import check_baseline_start, is_open, run_of_job
+from pilots.services import handed_in, measuring_keys
+from pilots.services.handed_in import ImportedFile
+from pilots.services.runs import check_baseline_start, check_none_runs, is_open, run_of_job
 from qms.audit.actors import Actor
 from qms.audit.events import AuditKind
 from qms.audit.services import audited, record
@@ -28,7 +28,7 @@ from qms.evidence import services as evidence
 from qms.evidence.choices import EvidenceType
 from qms.evidence.services import Submission
 from qms.roles import guards
-from qms.roles.models import User
+from qms.roles.models import Person, User
 from qms.roles.permissions import Permission
 from qms.workloads import selectors as workloads
 from qms.workloads.choices import PilotStatus
@@ -38,14 +38,6 @@ MEASURED = Axes(Provenance.MEASURED, Assurance.SUBMITTED, Origin.OWN)
 EMULATED = Axes(Provenance.EMULATED, Assurance.SUBMITTED, Origin.OWN)
 REPLAYED = Axes(Provenance.EMULATED, Assurance.REPEATED, Origin.OWN)
 IMPORTED = Axes(Provenance.MEASURED, Assurance.SUBMITTED, Origin.OWN)
-
-
-@dataclass(frozen=True)
-class ImportedFile:
-    """A benchmark file as handed in: its bytes and its name."""
-
-    data: bytes
-    name: str
 
 
 @dataclass(frozen=True)
@@ -112,11 +104,8 @@ def import_baseline(
     guards.require(actor=actor, permission=Permission.START_BASELINE_RUN, workload=workload)
     role = guards.require(actor=actor, permission=Permission.UPLOAD_EVIDENCE, workload=workload)
     platform = check_baseline_start(workload, platform_id)
-    imported = measuring_keys.assured(
-        catalog.read_handed_in([(file.data, file.name) for file in files], number, table),
-        workload=workload,
-        platform=platform,
-    )
+    check_none_runs(workload, RunRole.BASELINE)
+    imported = handed_in.read(files, workload=workload, platform=platform, number=number, table=table)
     own = imported.measurement
     run = Run.objects.create(
         workload=workload,
@@ -145,18 +134,27 @@ def import_baseline(
     )
     marks = (own.fingerprint, own.sha256) if own else ("", "")
     outcome = Outcome(*marks, imported.summary(), pieces)
-    end_imported(run, outcome, actor.audit_actor(role), measured_at=measured_at)
+    end_imported(run, outcome, actor.audit_actor(role), measured_at=measured_at, producer=actor.person)
     if EvidenceType.BASELINE_REPORT in {piece.type for piece in pieces}:
         criteria.set_pilot_status(workload, PilotStatus.BASELINE)
     return run
 
 
-def end_imported(run: Run, outcome: Outcome, actor: Actor, *, measured_at: datetime) -> None:
-    """End a run whose result was handed in, inside the caller's audited command."""
-    _end(run, outcome, actor, measured_at=measured_at)
+def end_imported(
+    run: Run, outcome: Outcome, actor: Actor, *, measured_at: datetime, producer: Person
+) -> None:
+    """End a run whose result was handed in by `producer`, inside the caller's audited command."""
+    _end(run, outcome, actor, measured_at=measured_at, producer=producer)
 
 
-def _end(run: Run, outcome: Outcome, actor: Actor, *, measured_at: datetime | None = None) -> None:
+def _end(
+    run: Run,
+    outcome: Outcome,
+    actor: Actor,
+    *,
+    measured_at: datetime | None = None,
+    producer: Person | None = None,
+) -> None:
     run.fingerprint, run.result_digest = outcome.fingerprint, outcome.result_digest
     run.summary, run.validity = outcome.summary, outcome.validity.value
     now = clock.now()
@@ -171,7 +169,7 @@ def _end(run: Run, outcome: Outcome, actor: Actor, *, measured_at: datetime | No
                 title=piece.title,
                 facts=piece.facts,
                 axes=piece.axes,
-                producer=run.started_by,
+                producer=producer or run.started_by,
                 measured_at=measured_at or now,
                 run_id=run.pk,
                 raw=piece.raw.data if piece.raw else b"",

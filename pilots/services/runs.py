@@ -111,13 +111,25 @@ def cancel_run(*, actor: User, run_id: UUID) -> Run:
 
 
 def check_baseline_start(workload: Workload, platform_id: UUID) -> PlatformProfile:
-    """Return the platform of a baseline; raises WrongState for one that is neither in use nor this machine (EM-12)."""
+    """Return the platform of a baseline; raises WrongState for one that is neither in use nor this machine (EM-12).
+
+    Nor may a development machine follow a baseline of the platform in use: the comparison would end with it (0117).
+    """
     check_run_start(workload)
     platform = platform_of(platform_id)
     if not platform.is_existing and platform.kind != PlatformKind.DEVELOPMENT_MACHINE:
         raise refused(
             _("Die Vergleichsbasis braucht die bestehende Plattform oder einen Entwicklungsrechner (T-11)."),
             "T-11",
+        )
+    if platform.kind == PlatformKind.DEVELOPMENT_MACHINE and selectors.has_compared(workload):
+        raise refused(
+            _(
+                "Es gibt schon eine Vergleichsbasis der bisherigen Plattform; ein Entwicklungsrechner ersetzt sie nicht "
+                "(EM-12)."
+            ),
+            "EM-12",
+            _("Ist sie falsch, lehnt die prüfende Person sie ab; dann messen Sie neu."),
         )
     return platform
 
@@ -175,14 +187,7 @@ def _create(
     source: RunSource,
     parameters: dict[str, Any],
 ) -> Run:
-    if Run.objects.filter(
-        workload=workload, role=role.value, exit_state="", announced_at__isnull=True
-    ).exists():
-        raise refused(
-            _("Für diesen Workload läuft bereits ein Lauf dieser Art (T-11)."),
-            "T-11",
-            _("Warten Sie das Ende ab, oder brechen Sie den Lauf auf seiner Seite ab."),
-        )
+    check_none_runs(workload, role)
     return Run.objects.create(
         workload=workload,
         role=role.value,
@@ -193,6 +198,17 @@ def _create(
         model_digest=workload.model_digest,
         started_at=clock.now(),
     )
+
+
+def check_none_runs(workload: Workload, role: RunRole) -> None:
+    """Raise WrongState while a run of this role lasts: its result would replace what comes before it (T-11)."""
+    open_runs = Run.objects.filter(workload=workload, role=role.value, exit_state="")
+    if open_runs.filter(announced_at__isnull=True).exists():
+        raise refused(
+            _("Für diesen Workload läuft bereits ein Lauf dieser Art (T-11)."),
+            "T-11",
+            _("Warten Sie das Ende ab, oder brechen Sie den Lauf auf seiner Seite ab."),
+        )
 
 
 def platform_of(platform_id: UUID) -> PlatformProfile:

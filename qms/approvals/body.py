@@ -5,15 +5,22 @@ Sections whose facts do not exist yet say "nicht geprüft, weil …" or are abse
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as lazy
 
 from qms.approvals import figures, sections, sections_case, sections_record
 from qms.approvals.choices import ApprovalType, Decision
 from qms.approvals.dossier import BuiltDossier
 from qms.approvals.models import Approval, DecisionRecord
 from qms.gates import board
+
+_TITLES: Final = {
+    Decision.APPROVE: "%(name)s",
+    Decision.APPROVE_WITH_CONDITIONS: lazy("Bedingte Freigabe: %(name)s"),
+    Decision.REJECT: lazy("Ablehnung: %(name)s"),
+}
 
 
 def document_body(approval: Approval, frozen: DecisionRecord, built: BuiltDossier) -> dict[str, Any]:
@@ -40,6 +47,7 @@ def document_body(approval: Approval, frozen: DecisionRecord, built: BuiltDossie
             *sections_case.levels(built),
             sections_case.option_table(approval.workload, built, alternative),
             sections.gate_results(built),
+            sections_record.conditions(frozen),
             sections_case.risks(approval.workload, built),
             sections_record.votes(approval),
             {"number": "14", "title": "Unterschriften und Siegel", "blocks": [{"kind": "signatures"}]},
@@ -55,7 +63,7 @@ def _title(approval: Approval, decision: Decision) -> str:
     name = str(ApprovalType(approval.type).label)
     if approval.type == ApprovalType.PRELIMINARY:
         name = _("Vorfreigabe auf Emulationsbasis")
-    return _("Ablehnung: %(name)s") % {"name": name} if decision is Decision.REJECT else name
+    return str(_TITLES[decision]) % {"name": name}
 
 
 def _header(approval: Approval, built: BuiltDossier, decision: Decision) -> list[list[str]]:

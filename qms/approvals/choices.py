@@ -10,9 +10,11 @@ from qms.gates.choices import ApprovalType, OpinionValue, SignatureMethod, VoteV
 __all__ = [
     "ApprovalStatus",
     "ApprovalType",
+    "ConditionStatus",
     "Decision",
     "Meaning",
     "OpinionValue",
+    "Severity",
     "SignatureMethod",
     "VoteValue",
 ]
@@ -43,6 +45,22 @@ class Decision(Coded):
     APPROVE = "FREIGEGEBEN", _("freigeben")
     APPROVE_WITH_CONDITIONS = "BEDINGT_FREIGEGEBEN", _("bedingt freigeben")
     REJECT = "ABGELEHNT", _("ablehnen")
+
+
+class Severity(Coded):
+    """How a missed condition counts (spec 3.8): NORMAL after a period of grace, the others at once."""
+
+    NORMAL = "NORMAL", _("normal")
+    HIGH = "HOCH", _("hoch")
+    IMMEDIATE = "SOFORT", _("sofort")
+
+
+class ConditionStatus(Coded):
+    """Stored state of a condition; *überfällig* is computed."""
+
+    OPEN = "OFFEN", _("offen")
+    PROVEN = "NACHGEWIESEN", _("Nachweis eingereicht")
+    MET = "ERFUELLT", _("erfüllt")
 
 
 class Meaning(Coded):

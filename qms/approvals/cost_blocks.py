@@ -11,6 +11,7 @@ from typing import Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
+from django.utils.translation import pgettext_lazy
 
 from qms.approvals.blocks import Block, note, table
 from qms.core import formats
@@ -22,7 +23,7 @@ CATEGORIES: Final[dict[str, str | Promise]] = {
     "TCO-01": _lazy("Rechenzeit"),
     "TCO-02": _lazy("Modellportierung"),
     "TCO-03": _lazy("Datenbewegung"),
-    "TCO-04": _lazy("Speicher"),
+    "TCO-04": pgettext_lazy("Kostenart", "Speicher"),
     "TCO-05": _lazy("Netzwerk"),
     "TCO-06": _lazy("Monitoring"),
     "TCO-07": _lazy("Support"),
@@ -123,7 +124,10 @@ def _break_even(costs: CostFacts) -> list[str]:
         "unit": costs.result_unit,
         "share": formats.percent(found.utilisation),
     }
-    parts = [forecast, _("Break-even bei %(units)s %(unit)s im Monat, Auslastung %(share)s") % values]
+    parts = [
+        forecast,
+        _("Break-even bei einer Menge von %(units)s im Monat (%(unit)s), Auslastung %(share)s") % values,
+    ]
     if found.required is not None:
         parts.append(_("mit Sicherheitsabstand nötig %(share)s") % {"share": formats.percent(found.required)})
     if not found.reachable:
@@ -156,7 +160,7 @@ def _total_table(costs: CostFacts) -> Block:
         _with_name(_("Vergleichsbasis"), costs.baseline),
         _with_name(_("Zielplattform"), costs.target),
     ]
-    caption = _("Gesamtkosten im Monat bei %(units)s %(unit)s, EUR%(dates)s") % {
+    caption = _("Gesamtkosten im Monat bei einer Menge von %(units)s (%(unit)s), EUR%(dates)s") % {
         "units": formats.exact(units),
         "unit": costs.result_unit,
         "dates": _price_dates(costs),

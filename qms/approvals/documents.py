@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from typing import Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import translation
 
-from qms.approvals import body, selectors
+from qms.approvals import body, conditions, selectors
 from qms.approvals.choices import Decision, Meaning
+from qms.approvals.conditions import ConditionWording
 from qms.approvals.dossier import BuiltDossier
-from qms.approvals.models import Approval, ApprovalDecision, DecisionRecord
+from qms.approvals.models import Addendum, Approval, ApprovalDecision, DecisionRecord
 from qms.audit import verify
 from qms.core import canonical, store
 from qms.core.clock import timestamp
@@ -42,17 +45,27 @@ from qms.workloads import selectors as workloads
 from qms.workloads.models import Workload
 
 REVIEW_FIELD = 1
-KINDS = {Decision.APPROVE: DocumentKind.APPROVAL, Decision.REJECT: DocumentKind.REJECTION}
+KINDS = {
+    Decision.APPROVE: DocumentKind.APPROVAL,
+    Decision.APPROVE_WITH_CONDITIONS: DocumentKind.CONDITIONAL_APPROVAL,
+    Decision.REJECT: DocumentKind.REJECTION,
+}
 
 
 @dataclass(frozen=True)
 class Wording:
-    """What the approver chose: decision, reason, meaning and, for a rejection, the recommended alternative."""
+    """What the approver chose: decision, reason, meaning; the alternative of a rejection, the conditions."""
 
     decision: Decision
     reason: str
     meaning: Meaning
     alternative: str = ""
+    conditions: tuple[ConditionWording, ...] = ()
+
+    @property
+    def given(self) -> tuple[ConditionWording, ...]:
+        """The conditions that count: no other decision has any."""
+        return self.conditions if self.decision is Decision.APPROVE_WITH_CONDITIONS else ()
 
 
 @dataclass(frozen=True)
@@ -76,7 +89,7 @@ def decision_json(
     """Build `entscheidung.json` for this wording, in canonical form."""
     approval_type = ApprovalType(approval.type)
     start, end = validity(approval_type, at)
-    approved = wording.decision is Decision.APPROVE
+    approved = wording.decision is not Decision.REJECT
     report = built.report
     workload = approval.workload
     metrics = _metrics(built)
@@ -92,7 +105,7 @@ def decision_json(
         scope=_scope(workload, built),
         valid_from=timestamp(start) if approved else None,
         valid_until=timestamp(end) if approved else None,
-        conditions=[],
+        conditions=conditions.to_record(wording.given, report),
         votes=_votes(approval),
         thresholds=workloads.criteria(workload)["quality_targets"],
         results=metrics,
@@ -125,17 +138,19 @@ def decision_facts(
     at: datetime,
     signer: SignerFacts | None = None,
     frozen: DecisionRecord | None = None,
+    given: Sequence[ConditionWording] = (),
 ) -> Facts:
     """Return the facts of the dossier with what only the decision knows: votes, persons, integrity, act (G7).
 
-    frozen: the record that is signed; its dates are judged (G7-6), not those a decision at `at` would have.
+    frozen: the record that is signed; its dates (G7-6) and conditions are judged, not those of a decision at `at`;
+    given: the conditions where nothing is frozen yet.
     """
     items = evidence.counting(approval.workload)
     start, end = validity_of(frozen) if frozen else validity(ApprovalType(approval.type), at)
     deciders = [*approval.decisions.values_list("person_id", flat=True)]
     if actor.person_id not in deciders:
         deciders.append(actor.person_id)
-    return replace(
+    facts = replace(
         built.facts,
         now=at,
         votes=_vote_facts(approval),
@@ -156,6 +171,8 @@ def decision_facts(
         signer=signer,
         deviation_reason="",
     )
+    chosen = conditions.from_record(frozen) if frozen else given
+    return conditions.judged(facts, chosen, approval.workload)
 
 
 def document_request(approval: Approval, frozen: DecisionRecord, built: BuiltDossier) -> DocumentRequest:
@@ -203,8 +220,18 @@ def decisions_on(approval: Approval, frozen: DecisionRecord) -> QuerySet[Approva
 
 
 def issued_body(approval: Approval) -> dict[str, Any] | None:
-    """Return the document model of the newest document about the approval, or None if it is not there (any more)."""
-    document = signing.document_of(approval.pk)
+    """Return the document model of the decision, or None if it is not there (any more).
+
+    Once there is an addendum its board sentence counts.
+    """
+    issued = _issued(approval.pk)
+    later = Addendum.objects.filter(approval=approval).first()
+    newest = _issued(later.pk) if issued and later else None
+    return issued | {"board_sentence": newest["board_sentence"]} if issued and newest else issued
+
+
+def _issued(subject_id: UUID) -> dict[str, Any] | None:
+    document = signing.document_of(subject_id)
     if document is None:
         return None
     try:

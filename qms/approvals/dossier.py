@@ -57,6 +57,7 @@ def build(approval: Approval, *, at: datetime, reviewer: Person | None = None) -
 def refresh(approval: Approval, *, at: datetime) -> BuiltDossier:
     """Build and store the dossier as the current one, inside the caller's audited command."""
     built = build(approval, at=at)
+    gates.note_suitability(approval.workload, built.facts, built.report)
     store(approval, built)
     return built
 

@@ -9,15 +9,25 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from qms.approvals.choices import ApprovalType
 from qms.approvals.dossier import BuiltDossier
 from qms.approvals.models import Approval
 from qms.approvals.selectors import ACTIVE
 from qms.core import formats
-from qms.core.values import Metric
+from qms.core.values import Assurance, Axes, Metric, Origin, Provenance
 from qms.gates import board
+from qms.gates.outcome import metric_de
 from qms.gates.report import GateReport, Verdict
 
 RECOMMENDED: Final = frozenset({"VORFREIGABE_EMPFOHLEN", "BEDINGTE_FREIGABE_EMPFOHLEN", "FREIGABE_EMPFOHLEN"})
+_ON_COSTS: Final = frozenset({"G6-2", "G6-3", "G6-4", "G6-5"})
+_THROUGHPUT: Final = (("throughput_samples_s", None), ("throughput_tokens_s", None))
+_LATENCY: Final = (
+    ("e2e_latency_ms", "p95"),
+    ("e2e_latency_ms", "p99"),
+    ("ttft_ms", "p99"),
+    ("ttft_ms", "p50"),
+)
 METRIC_NAMES: dict[str, str] = {
     "throughput_samples_s": "Durchsatz",
     "throughput_tokens_s": "Durchsatz",
@@ -53,12 +63,21 @@ def request_sentence(report: GateReport, *, title: str, valid_until: date, emula
 def decided_sentence(approval: Approval, built: BuiltDossier, valid_until: Any) -> str:
     """Return the sentence of a given Freigabe with the row of the verdict table, or that it departs from it."""
     target, verdict = built.facts.target, built.report.verdict
-    sentence = board.approval_sentence(
-        built.report,
-        title=approval.workload.title,
-        valid_until=valid_until,
-        emulated=bool(target and target.emulated),
-    )
+    emulated, title = bool(target and target.emulated), approval.workload.title
+    given = list(approval.conditions.all())
+    if given:
+        sentence = board.conditional_sentence(
+            approval_type=ApprovalType(approval.type),
+            title=title,
+            valid_until=valid_until,
+            emulated=emulated,
+            criteria=[item.criterion for item in given],
+            last_due=max(item.due for item in given),
+        )
+    else:
+        sentence = board.approval_sentence(
+            built.report, title=title, valid_until=valid_until, emulated=emulated
+        )
     if verdict is None:
         return sentence
     if in_favour(verdict):
@@ -75,23 +94,57 @@ def in_favour(verdict: Verdict) -> bool:
 
 
 def figures(built: BuiltDossier) -> list[dict[str, str]]:
-    """Return up to three figures with their axes: throughput and latency of the target, throughput today."""
+    """Return up to three figures with their axes: those of the costs where they decide, else of speed."""
+    return _of_costs(built) or _of_speed(built)
+
+
+def _of_costs(built: BuiltDossier) -> list[dict[str, str]]:
+    """Return both unit costs and the utilisation, if the verdict turns on them and both are comparable."""
+    costs, verdict = built.facts.costs, built.report.verdict
+    if costs is None or verdict is None or not _ON_COSTS & set(verdict.deciding[:1]):
+        return []
+    if not costs.comparable or costs.target.unit_cost is None or costs.baseline.unit_cost is None:
+        return []
+    name = _("Kosten je %(unit)s") % {"unit": costs.result_unit}
+    found = [
+        _derived(f"{name} · {_target_label(built)}", formats.money(costs.target.unit_cost), ""),
+        _derived(f"{name} · {_('Vergleichsbasis')}", formats.money(costs.baseline.unit_cost), ""),
+    ]
+    if costs.break_even and costs.break_even.forecast is not None:
+        required = costs.break_even.required
+        needed = "" if required is None else _("nötig: %(share)s") % {"share": formats.percent(required)}
+        found.append(_derived(_("Erwartete Auslastung"), formats.percent(costs.break_even.forecast), needed))
+    return found
+
+
+def _derived(label: str, value: str, note: str) -> dict[str, str]:
+    axes = Axes(Provenance.DERIVED, Assurance.SUBMITTED, Origin.OWN)
+    return {"label": label, "value": value, "axes": formats.axes_text(axes), "note": note}
+
+
+def _of_speed(built: BuiltDossier) -> list[dict[str, str]]:
+    """Return throughput and latency of the target, and throughput today."""
     found = []
-    if built.facts.target:
-        wanted = [("throughput_samples_s", None), ("e2e_latency_ms", "p95")]
-        for key, percentile in wanted:
-            metric = find(built.facts.target.metrics, key, percentile)
-            if metric:
-                found.append(_figure(_("Zielplattform (emuliert)"), metric))
-    if built.facts.baseline:
-        metric = find(built.facts.baseline.metrics, "throughput_samples_s", None) or find(
-            built.facts.baseline.metrics, "throughput_tokens_s", None
-        )
-        machine = built.facts.baseline.platform.development_machine
+    target, baseline = built.facts.target, built.facts.baseline
+    if target:
+        shown = [_first(target.metrics, _THROUGHPUT), _first(target.metrics, _LATENCY)]
+        found += [_figure(_target_label(built), metric) for metric in shown if metric]
+    metric = _first(baseline.metrics, _THROUGHPUT) if baseline else None
+    if baseline and metric:
+        machine = baseline.platform.development_machine
         label = _("Vergleichsbasis: Entwicklungsrechner") if machine else _("Vergleichsbasis")
-        if metric:
-            found.append(_figure(label, metric))
-    return found[:3]
+        found.append(_figure(label, metric))
+    return found
+
+
+def _target_label(built: BuiltDossier) -> str:
+    target = built.facts.target
+    return _("Zielplattform (emuliert)") if target and target.emulated else _("Zielplattform")
+
+
+def _first(metrics: tuple[Metric, ...], wanted: tuple[tuple[str, str | None], ...]) -> Metric | None:
+    found = (find(metrics, key, percentile) for key, percentile in wanted)
+    return next((item for item in found if item), None)
 
 
 def notices(built: BuiltDossier) -> list[str]:
@@ -132,8 +185,14 @@ def _figure(label: str, metric: Metric) -> dict[str, str]:
 
 def metric_name(metric: Metric) -> str:
     """Return the German name of a metric with its percentile."""
-    name = METRIC_NAMES.get(metric.key, metric.key)
-    return f"{name} {metric.percentile}" if metric.percentile else name
+    return named(metric.key, metric.percentile)
+
+
+def named(key: str, percentile: str | None) -> str:
+    """Return the German name of a key with its percentile: the short one, else that of the catalogue."""
+    if key not in METRIC_NAMES:
+        return metric_de(key, percentile)
+    return f"{METRIC_NAMES[key]} {percentile}" if percentile else METRIC_NAMES[key]
 
 
 def with_interval(metric: Metric) -> str:

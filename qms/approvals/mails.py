@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from qms.approvals import selectors
@@ -31,6 +32,9 @@ class Occasion(StrEnum):
     TO_DECIDE = "TO_DECIDE"
     DECIDED = "DECIDED"
     WITHDRAWN = "WITHDRAWN"
+    CONDITION_PROVEN = "CONDITION_PROVEN"
+    CONDITION_RETURNED = "CONDITION_RETURNED"
+    CONDITIONS_MET = "CONDITIONS_MET"
     SEALED = "SEALED"
     SEAL_FAILED = "SEAL_FAILED"
 
@@ -43,6 +47,9 @@ SUBJECTS = {
     Occasion.TO_DECIDE: _("Bitte entscheiden: %(number)s"),
     Occasion.DECIDED: _("Entschieden: %(number)s"),
     Occasion.WITHDRAWN: _("Zurückgezogen: %(number)s"),
+    Occasion.CONDITION_PROVEN: _("Bitte Erfüllung einer Auflage bestätigen: %(number)s"),
+    Occasion.CONDITION_RETURNED: _("Nachweis zu einer Auflage zurückgegeben: %(number)s"),
+    Occasion.CONDITIONS_MET: _("Alle Auflagen erfüllt: %(number)s"),
     Occasion.SEALED: _("Signiertes Dokument liegt vor: %(number)s"),
     Occasion.SEAL_FAILED: _("Siegelung fehlgeschlagen: %(number)s"),
 }
@@ -56,6 +63,13 @@ BODIES = {
     ),
     Occasion.DECIDED: _("Über den Antrag %(number)s zu „%(title)s“ ist entschieden."),
     Occasion.WITHDRAWN: _("Der Antrag %(number)s zu „%(title)s“ wurde zurückgezogen."),
+    Occasion.CONDITION_PROVEN: _(
+        "Zur bedingten Freigabe %(number)s („%(title)s“) liegt der Nachweis zu einer Auflage vor."
+    ),
+    Occasion.CONDITION_RETURNED: _(
+        "Zur bedingten Freigabe %(number)s („%(title)s“) reicht der Nachweis zu einer Auflage noch nicht."
+    ),
+    Occasion.CONDITIONS_MET: _("Die Auflagen der Freigabe %(number)s („%(title)s“) sind erfüllt."),
     Occasion.SEALED: _("Das signierte Dokument zu %(number)s („%(title)s“) liegt vor."),
     Occasion.SEAL_FAILED: _("Das Dokument zu %(number)s („%(title)s“) konnte nicht gesiegelt werden."),
 }
@@ -70,7 +84,8 @@ def request_mails(occasion: Occasion, approval: Approval, person_ids: Iterable[U
 
 def tell_sealing(document: Document) -> None:
     """Tell those who wait that the document is there, or those who can repeat it that sealing failed (P32)."""
-    approval = Approval.objects.select_related("workload").filter(pk=document.subject_id).first()
+    subject = Q(pk=document.subject_id) | Q(addendum__pk=document.subject_id)
+    approval = Approval.objects.select_related("workload").filter(subject).first()
     if approval is None:
         return
     waiting = {approval.requester_id, approval.workload.owner_id, approval.reviewer_id}

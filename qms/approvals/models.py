@@ -175,6 +175,69 @@ class ApprovalDecision(_ActBy):
         return f"{self.role}: {self.decision}"
 
 
+class Condition(models.Model):
+    """A condition of a conditional approval as the signed record states it, and its fulfilment (spec 3.8).
+
+    criterion: id of the W criterion it covers; measure: how fulfilment is told; due: the last day, local.
+    """
+
+    audit_type: ClassVar[str] = "Condition"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    approval = models.ForeignKey(Approval, models.PROTECT, related_name="conditions")
+    position = models.PositiveSmallIntegerField()
+    criterion = models.CharField(max_length=10)
+    text = models.TextField()
+    measure = models.TextField()
+    owner = models.ForeignKey("roles.Person", models.PROTECT, related_name="conditions")
+    due = models.DateField()
+    severity = models.CharField(max_length=10)
+    status = models.CharField(max_length=20, default="OFFEN")
+    proof = models.TextField(blank=True)
+    evidence = models.ForeignKey("evidence.EvidenceItem", models.PROTECT, null=True, related_name="+")
+    proven_by = models.ForeignKey("roles.Person", models.PROTECT, null=True, related_name="+")
+    proven_at = models.DateTimeField(null=True)
+    returned = models.TextField(blank=True)
+    confirmed_by = models.ForeignKey("roles.Person", models.PROTECT, null=True, related_name="+")
+    confirmed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering: ClassVar = ["approval", "position"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["approval", "position"], name="one_condition_per_position"),
+            models.CheckConstraint(
+                condition=Q(confirmed_by__isnull=True) | ~Q(confirmed_by=F("proven_by")),
+                name="condition_confirmed_by_another",
+            ),
+            models.CheckConstraint(
+                condition=Q(status="OFFEN", confirmed_by__isnull=True)
+                | Q(status="NACHGEWIESEN", proven_by__isnull=False, confirmed_by__isnull=True)
+                | Q(status="ERFUELLT", proven_by__isnull=False, confirmed_by__isnull=False),
+                name="condition_status_has_its_persons",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.criterion}: {self.status}"
+
+
+class Addendum(_ActBy):
+    """The signed addendum to a conditional approval whose conditions are all met (T-13)."""
+
+    audit_type: ClassVar[str] = "Addendum"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    approval = models.OneToOneField(Approval, models.PROTECT, related_name="addendum")
+    record = models.OneToOneField(DecisionRecord, models.PROTECT, related_name="addendum")
+
+    class Meta:
+        ordering: ClassVar = ["created_at", "id"]
+        constraints: ClassVar = [*_not_involved("addendum")]
+
+    def __str__(self) -> str:
+        return f"{self.role}: {self.record}"
+
+
 class Question(models.Model):
     """A question to the requester and its answer (T-04, T-05)."""
 

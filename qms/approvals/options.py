@@ -89,7 +89,8 @@ def _alternative(built: BuiltDossier, alternative: str) -> list[str]:
     if considered:
         other = _("nicht geprüft, weil nur die Begründung erfasst ist")
     named = [_("empfohlen: %(name)s") % {"name": alternative}] if alternative else []
-    return ["; ".join([*named, *considered]) or other, *[other] * 4]
+    told = "; ".join(sentence.strip().removesuffix(".") for sentence in [*named, *considered])
+    return [told or other, *[other] * 4]
 
 
 def _unit_cost(built: BuiltDossier, side: Callable[[CostFacts], CostSideFacts]) -> list[str]:

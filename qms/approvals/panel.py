@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 from django.utils.translation import ngettext
 
-from qms.approvals import documents, rules, selectors, transitions
+from qms.approvals import conditions, documents, rules, selectors, transitions
 from qms.approvals.choices import ApprovalStatus, ApprovalType, Decision
 from qms.approvals.dossier import BuiltDossier
 from qms.approvals.models import Approval, DecisionRecord
@@ -26,12 +26,11 @@ from qms.approvals.transitions import Trigger
 from qms.core import clock
 from qms.core.errors import NotVisible, Refusal
 from qms.gates import services as gates
-from qms.gates.engine import GateReport
+from qms.gates.engine import CriterionReport, GateReport
 from qms.roles import guards, matrix
 from qms.roles.models import User
 from qms.roles.permissions import Permission
 from qms.roles.rules import SodAction, SodRule, violations
-from qms.signing import selectors as signing
 from qms.workloads.models import Workload
 
 
@@ -94,7 +93,7 @@ class Panel:
 
     ids: the rules the sentence rests on; locked: the action whose button is shown but locked; decisions: what may
     be chosen now; waiting_for: roles whose turn it is; given, required: acts so far and in the end; report: the
-    gate report with G7, where it was evaluated; record_id: the frozen decision another approver has signed.
+    gate report with G7, where it was evaluated; coverable: what is open and may be covered by conditions; record_id: the frozen decision another approver has signed.
     """
 
     state: PanelState
@@ -109,6 +108,7 @@ class Panel:
     required: int = 0
     notes: tuple[str, ...] = ()
     report: GateReport | None = None
+    coverable: tuple[CriterionReport, ...] = ()
     record_id: UUID | None = None
 
     def may(self, action: Action) -> bool:
@@ -208,12 +208,15 @@ def steps(approval: Approval) -> tuple[Step, ...]:
         way = way[:-1]
     at = _reached(approval, status, way)
     done = status not in transitions.UNDECIDED
+    names = [one.label for one in way]
+    if status is ApprovalStatus.CONDITIONALLY_APPROVED:
+        names[-1] = status.label
     return tuple(
         Step(
-            one.label,
+            name,
             "done" if index < at or (done and index == at) else "current" if index == at else "open",
         )
-        for index, one in enumerate(way)
+        for index, name in enumerate(names)
     )
 
 
@@ -240,7 +243,7 @@ def _look(approval: Approval, actor: User, built: BuiltDossier) -> _Look:
         and rights.may(offer.permission, approval.workload)
         and not (offer.sod and sod[offer.sod])
     }
-    sealable = approval.decided_at is not None and bool(signing.seal_state(approval.pk).error)
+    sealable = approval.decided_at is not None and bool(selectors.seal_of(approval).error)
     if sealable and rights.may(Permission.SEAL_DOCUMENT, approval.workload):
         actions.add(Action.SEAL)
     return _Look(approval, actor, built, rights, frozenset(actions), sod)
@@ -296,11 +299,20 @@ def _ready(look: _Look) -> Panel:
 
 
 def _decidable(look: _Look, waiting: tuple[str, ...]) -> Panel:
-    facts = documents.decision_facts(look.approval, look.built, actor=look.actor, at=clock.now())
+    earlier = look.approval.decisions.order_by("created_at").select_related("record").first()
+    facts = documents.decision_facts(
+        look.approval,
+        look.built,
+        actor=look.actor,
+        at=clock.now(),
+        frozen=earlier.record if earlier else None,
+    )
     report = gates.evaluate_decision(facts)
     blocking = report.blocking_decision()
-    earlier = look.approval.decisions.order_by("created_at").first()
-    if blocking:
+    coverable = conditions.coverable(facts)
+    if coverable:
+        text = rules.without_conditions([item.row.id for item in coverable])
+    elif blocking:
         text = ngettext(
             "Freigeben ist noch nicht möglich: %(n)d Kriterium ist nicht erfüllt.",
             "Freigeben ist noch nicht möglich: %(n)d Kriterien sind nicht erfüllt.",
@@ -312,12 +324,19 @@ def _decidable(look: _Look, waiting: tuple[str, ...]) -> Panel:
         PanelState.CRITERION_OPEN if blocking else PanelState.READY_TO_DECIDE,
         text,
         look.actions,
-        ids=tuple(item.row.id for item in blocking),
-        decisions=(Decision.REJECT,) if blocking else (Decision.APPROVE, Decision.REJECT),
+        ids=tuple(item.row.id for item in coverable or blocking),
+        decisions=_possible(blocked=bool(blocking), coverable=bool(coverable)),
+        coverable=coverable,
         waiting_for=waiting,
         report=report,
         record_id=earlier.record_id if earlier else None,
     )
+
+
+def _possible(*, blocked: bool, coverable: bool) -> tuple[Decision, ...]:
+    if coverable:
+        return (Decision.APPROVE_WITH_CONDITIONS, Decision.REJECT)
+    return (Decision.REJECT,) if blocked else (Decision.APPROVE, Decision.REJECT)
 
 
 def _settled(look: _Look) -> Panel:

@@ -7,6 +7,8 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+from django.db.models import Q
+
 from qms.approvals import selectors
 from qms.approvals.models import Approval, DecisionRecord, Dossier
 from qms.audit.export import Part, Snapshot, register_part
@@ -30,15 +32,17 @@ def dossiers(snapshot: Snapshot) -> Iterator[Part]:
 
 
 def decisions(snapshot: Snapshot) -> Iterator[Part]:
-    """Write every decision record that was signed; its SHA-256 is `decision_sha256`."""
-    signed = DecisionRecord.objects.filter(decisions__isnull=False).distinct().order_by("created_at", "id")
+    """Write every decision record that was signed, addenda included; its SHA-256 is `decision_sha256`."""
+    acted = Q(decisions__isnull=False) | Q(addendum__isnull=False)
+    signed = DecisionRecord.objects.filter(acted).distinct().order_by("created_at", "id")
     for row in signed:
         yield f"dossiers/{row.approval_id}/entscheidung-{row.sha256}.json", [row.content.encode()]
 
 
 def status(snapshot: Snapshot) -> Iterator[Part]:
     """Write the computed state of every approval at the time of the export."""
-    rows = [_status(row, snapshot) for row in Approval.objects.select_related("workload").order_by("number")]
+    found = Approval.objects.select_related("workload").prefetch_related("conditions").order_by("number")
+    rows = [_status(row, snapshot) for row in found]
     content = {"schema": "qms.status/1", "at": timestamp(snapshot.at), "approvals": rows}
     yield "status.json", [canonical.dumps(content)]
 
@@ -69,6 +73,11 @@ def _status(approval: Approval, snapshot: Snapshot) -> dict[str, Any]:
         "in_force": force.in_force,
         "outdated": force.outdated,
         "expired": force.expired,
+        "halted": bool(force.halted),
+        "conditions": [
+            {"position": item.position, "criterion": item.criterion, "status": item.status}
+            for item in approval.conditions.all()
+        ],
         "seal_pending": force.seal_pending,
     }
 

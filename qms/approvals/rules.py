@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Final, Protocol
+from typing import Final, NoReturn, Protocol
 from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from qms.approvals.choices import ApprovalType, Decision, Meaning, VoteValue
 from qms.core.errors import CriterionNotMet, WrongState
+from qms.gates.choices import CriterionKind
 from qms.gates.engine import GateReport
 from qms.workloads.choices import WorkloadStatus
 
@@ -144,6 +146,69 @@ def check_no_open_criterion(report: GateReport, *, signed: bool = False) -> None
         id=found[0].row.id,
         next_step=found[0].row.how_de,
         facts={"criteria": [item.row.id for item in found]},
+    )
+
+
+def without_conditions(ids: Sequence[str]) -> str:
+    """Return why the approval cannot be given without conditions: only waivable criteria are open (SZ-02.1)."""
+    text = ngettext(
+        "Freigabe ohne Auflagen nicht möglich: offen ist %(ids)s.",
+        "Freigabe ohne Auflagen nicht möglich: offen sind %(ids)s.",
+        len(ids),
+    )
+    *first, last = ids
+    listed = _("%(first)s und %(last)s") % {"first": ", ".join(first), "last": last} if first else last
+    return text % {"ids": listed}
+
+
+def check_unconditional(coverable: Sequence[str]) -> None:
+    """Raise CriterionNotMet if the approval could be given with conditions only (T-08)."""
+    if coverable:
+        raise CriterionNotMet(
+            without_conditions(coverable),
+            id=coverable[0],
+            next_step=_("Bedingt freigeben, mit einer Auflage je offenem Kriterium."),
+            facts={"criteria": list(coverable)},
+        )
+
+
+def check_conditions(
+    report: GateReport, criteria: Sequence[str], *, complete: bool, signed: bool = False
+) -> None:
+    """Raise CriterionNotMet unless the conditions on `criteria` suffice for a conditional approval (T-09, 3.8).
+
+    report: judged with the conditions; complete: each has text and severity; signed: the act is judged with it.
+    """
+    known = {item.row.id: item for item in report.criteria}
+    for name in criteria:
+        if name not in known or (known[name].result.passes and known[name].kind is CriterionKind.WAIVABLE):
+            _no_condition(name, _("Eine Auflage gehört zu einem offenen Kriterium; %(id)s ist keines."))
+        if known[name].kind is CriterionKind.NON_WAIVABLE:
+            _no_condition(name)
+    for item in report.blocking_decision():
+        if item.row.gate == "G7":
+            continue
+        if item.kind is CriterionKind.NON_WAIVABLE:
+            _no_condition(item.row.id)
+        _no_condition(item.row.id, _("Bedingte Freigabe nicht möglich: Zu %(id)s fehlt eine Auflage."))
+    if not criteria:
+        _no_condition("G7-7", _("Bedingte Freigabe nicht möglich: Es gibt keine Auflage (%(id)s)."))
+    judged = known["G7-7"]
+    if judged.blocks:
+        _no_condition("G7-7", judged.reason_de.replace("%", "%%"))
+    if not complete:
+        _no_condition("G7-7", _("Jede Auflage braucht einen Text und eine Schwere (%(id)s)."))
+    check_no_open_criterion(report, signed=signed)
+
+
+def _no_condition(criterion: str, text: str = "") -> NoReturn:
+    message = text or _(
+        "Bedingte Freigabe nicht möglich: %(id)s kann nicht durch eine Auflage ersetzt werden."
+    )
+    raise CriterionNotMet(
+        message % {"id": criterion},
+        id=criterion,
+        next_step=_("Offen sein dürfen nur ausnahmefähige Kriterien; jedes braucht eine Auflage."),
     )
 
 

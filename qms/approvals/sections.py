@@ -5,7 +5,10 @@ A section whose facts do not exist yet says "nicht geprüft, weil …"; nothing 
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as lazy
 
 from qms.approvals import blocks, figures
 from qms.approvals.blocks import Section
@@ -36,10 +39,17 @@ def validity_text(approval: Approval) -> str:
     }
 
 
+_VERBS: Final = {
+    Decision.APPROVE: lazy("vorfreigegeben"),
+    Decision.APPROVE_WITH_CONDITIONS: lazy("bedingt freigegeben"),
+    Decision.REJECT: lazy("abgelehnt"),
+}
+
+
 def decision_section(
     approval: Approval, frozen: DecisionRecord, decision: Decision, alternative: str, verdict: Verdict | None
 ) -> Section:
-    verb = _("abgelehnt") if decision is Decision.REJECT else _("vorfreigegeben")
+    verb = _VERBS[decision]
     wording = _("Der KI-Workload „%(title)s“ wird im nachstehenden Geltungsbereich %(verb)s.") % {
         "title": approval.workload.title,
         "verb": verb,
@@ -47,7 +57,8 @@ def decision_section(
     rows = [[_("Begründung"), frozen.reason], [_("Gültigkeit"), validity_text(approval)]]
     if verdict:
         rows.append([_("Empfehlung nach Bewertungstabelle"), verdict.sentence_de])
-        rows.append([_("Gründe der Empfehlung"), "; ".join(verdict.reasons_de)])
+        reasons = "; ".join(reason.removesuffix(".") for reason in verdict.reasons_de)
+        rows.append([_("Gründe der Empfehlung"), reasons])
     if alternative:
         rows.append([_("Empfohlene Alternative"), alternative])
     rows.append([_("Entscheidung gefasst am"), formats.moment(frozen.created_at)])
@@ -143,8 +154,7 @@ def quality(workload: Workload, built: BuiltDossier) -> Section:
         rows.append(
             [
                 target.target_id,
-                figures.METRIC_NAMES.get(target.metric, target.metric)
-                + (f" {target.percentile}" if target.percentile else ""),
+                figures.named(target.metric, target.percentile),
                 target.dataset_version,
                 threshold,
                 figures.with_interval(value) if value else numeric.get(target.target_id, _("nicht gemessen")),

@@ -169,9 +169,10 @@ def _environment(found: EnvironmentFacts) -> Block:
             str(ENVIRONMENT.get(item.item, item.item)),
             str(STATES.get(item.status, item.status)),
             item.responsible or "–",
+            "–" if item.cost_eur is None else formats.money(item.cost_eur),
             item.note or "–",
         ]
         for item in found.items
     ]
-    head = [_("Umfeld"), _("Status"), _("verantwortlich"), _("Anmerkung")]
-    return blocks.table(_("Umfeld der Plattform"), head, rows, [25, 15, 25, 35])
+    head = [_("Umfeld"), _("Status"), _("verantwortlich"), _("Kosten"), _("Anmerkung")]
+    return blocks.table(_("Umfeld der Plattform"), head, rows, [22, 13, 22, 15, 28], numeric=(3,))

@@ -1,7 +1,8 @@
-"""The sections of the signed document that say who acted and how to check it (spec 5.1: 13 and 15 to 18), in German."""
+"""The sections of the signed document that say who acted and how to check it (spec 5.1: 11, 13 and 15 to 18), in German."""
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 from urllib.parse import urljoin
 
@@ -10,7 +11,8 @@ from django.utils.translation import gettext as _
 
 from qms.approvals import blocks
 from qms.approvals.blocks import Section
-from qms.approvals.choices import Decision, Meaning, VoteValue
+from qms.approvals.choices import Decision, Meaning, Severity, VoteValue
+from qms.approvals.conditions import stated
 from qms.approvals.models import Approval, DecisionRecord
 from qms.core import formats
 from qms.core.values import Assurance, Axes, Origin, Provenance
@@ -61,6 +63,44 @@ def _act_row(role: str, row: Any, value: str) -> list[str]:
         formats.signature_moment(row.created_at),
         _("Passkey mit Nutzerprüfung") if row.act.method == "PASSKEY" else _("Passwort und Einmalcode"),
     ]
+
+
+def conditions(frozen: DecisionRecord) -> Section:
+    """Return the conditions as the signed record states them (section 11)."""
+    title, rows = _("Auflagen und Ausnahmen"), stated(frozen)
+    if not rows:
+        return blocks.section("11", title, blocks.paragraph(_("Es gibt keine Auflagen und keine Ausnahmen.")))
+    cells = [
+        [
+            str(row["position"]),
+            f"{row['title']} ({row['criterion']})",
+            row["text"],
+            row["measure"],
+            row["owner"]["name"],
+            formats.day(date.fromisoformat(row["due"])),
+            str(Severity(row["severity"]).label),
+        ]
+        for row in rows
+    ]
+    head = [
+        _("Nr."),
+        _("Kriterium"),
+        _("Auflage"),
+        _("erfüllt, wenn"),
+        _("verantwortlich"),
+        _("fällig am"),
+        _("Schwere"),
+    ]
+    note = _(
+        "Ist eine Auflage überfällig, ist die Freigabe nicht mehr wirksam: bei %(high)s sofort, sonst nach Nachfrist."
+    )
+    return blocks.section(
+        "11",
+        title,
+        blocks.table(_("Auflagen"), head, cells, [5, 15, 25, 20, 15, 10, 10]),
+        blocks.note(note % {"high": f"{Severity.HIGH.label}, {Severity.IMMEDIATE.label}"}),
+        blocks.paragraph(_("Ausnahmen gibt es keine.")),
+    )
 
 
 def revocation() -> Section:

@@ -10,8 +10,9 @@ from uuid import UUID
 from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
 
+from qms.approvals import lateness
 from qms.approvals.choices import ApprovalStatus
-from qms.approvals.models import Approval, Dossier
+from qms.approvals.models import Addendum, Approval, Dossier
 from qms.approvals.transitions import Transition
 from qms.core import clock
 from qms.core.errors import NotVisible
@@ -83,9 +84,9 @@ def move(approval: Approval, step: Transition) -> None:
     approval.save(update_fields=["status"])
 
 
-def holders(permission: Permission) -> list[UUID]:
-    """Return the ids of the active persons whose role acts in the row of `permission`."""
-    roles = [role.value for role in matrix.roles_for(permission)]
+def holders(permission: Permission, letters: matrix.Letters | None = None) -> list[UUID]:
+    """Return the ids of the active persons whose role acts in the row of `permission`, with one of `letters`."""
+    roles = [role.value for role in matrix.roles_for(permission, letters)]
     people = Person.objects.filter(is_active=True, assignments__role__in=roles, assignments__active=True)
     return list(people.values_list("pk", flat=True).distinct())
 
@@ -103,7 +104,8 @@ class Force:
     """The computed state of a decided approval; never stored.
 
     in_force: sealed, current, within its time; seal_pending: decided but not sealed; seal_error: why sealing
-    failed, or empty; outdated: the content changed or evidence became invalid; expired: past its end.
+    failed, or empty; outdated: the content changed or evidence became invalid; expired: past its end; halted: the
+    sentence of a missed condition that ends the force, or empty; late: of one in its period of grace.
     """
 
     decided: bool
@@ -112,20 +114,27 @@ class Force:
     seal_error: str
     outdated: bool
     expired: bool
+    halted: str = ""
+    late: str = ""
 
 
 def force(approval: Approval, *, at: datetime | None = None) -> Force:
     """Return whether the approval is wirksam now, and if not, why."""
-    active = approval.status in ACTIVE
+    active, now = approval.status in ACTIVE, at or clock.now()
     return _force(
-        approval, signing.seal_state(approval.pk), active and is_outdated(approval), at or clock.now()
+        approval,
+        seal_of(approval),
+        active and is_outdated(approval),
+        now,
+        lateness.late_by_approval([approval.pk] if active else [], now).get(approval.pk, []),
     )
 
 
 def forces(approvals: Sequence[Approval]) -> dict[UUID, Force]:
     """Return `force` of every approval in a constant number of queries; workloads have to be loaded."""
     now = clock.now()
-    seals = signing.seal_states([item.pk for item in approvals])
+    seals = _seals(approvals)
+    late = lateness.late_by_approval([item.pk for item in approvals if item.status in ACTIVE], now)
     broken = set(
         _broken()
         .filter(workload__in=[item.workload_id for item in approvals])
@@ -136,22 +145,45 @@ def forces(approvals: Sequence[Approval]) -> dict[UUID, Force]:
     for item in approvals:
         changed = item.content_sha256 != item.workload.content_sha256
         changed = changed or item.workload_id in broken or item.pk in inherited
-        found[item.pk] = _force(item, seals[item.pk], item.status in ACTIVE and changed, now)
+        outdated = item.status in ACTIVE and changed
+        found[item.pk] = _force(item, seals[item.pk], outdated, now, late.get(item.pk, []))
     return found
 
 
-def _force(approval: Approval, seal: signing.SealState, outdated: bool, now: datetime) -> Force:
+def seal_of(approval: Approval) -> signing.SealState:
+    """Return the seal that counts: of the addendum once there is one, else of the decision."""
+    return _seals([approval])[approval.pk]
+
+
+def _seals(approvals: Sequence[Approval]) -> dict[UUID, signing.SealState]:
+    """Return the seal of each approval: of its addendum until that is sealed, else of its decision."""
+    addenda = dict(Addendum.objects.filter(approval__in=approvals).values_list("approval_id", "pk"))
+    states = signing.seal_states([*(item.pk for item in approvals), *addenda.values()])
+    found = {}
+    for item in approvals:
+        decision = states[item.pk]
+        later = states[addenda[item.pk]] if item.pk in addenda else decision
+        found[item.pk] = later if decision.sealed else decision
+    return found
+
+
+def _force(
+    approval: Approval, seal: signing.SealState, outdated: bool, now: datetime, late: list[lateness.Late]
+) -> Force:
     active = approval.status in ACTIVE
     decided = active or approval.status == ApprovalStatus.REJECTED
     expired = bool(approval.valid_until and now > approval.valid_until)
+    halted = late[0].sentence if late and late[0].halts else ""
     started = bool(approval.valid_from and approval.valid_from <= now)
     return Force(
         decided=decided,
-        in_force=active and seal.sealed and not outdated and not expired and started,
+        in_force=active and seal.sealed and not outdated and not expired and started and not halted,
         seal_pending=decided and not seal.sealed,
         seal_error=seal.error,
         outdated=outdated,
         expired=active and expired,
+        halted=halted,
+        late=late[0].sentence if late and not halted else "",
     )
 
 

@@ -165,6 +165,7 @@ TRANSITIONS: Final[tuple[Transition, ...]] = (
         AuditKind.APPROVAL_GRANTED_WITH_CONDITIONS,
         Permission.DECIDE_APPROVAL,
         lazy("Bedingt freigeben"),
+        available=True,
     ),
     Transition(
         "T-10",
@@ -203,6 +204,7 @@ TRANSITIONS: Final[tuple[Transition, ...]] = (
         AuditKind.CONDITION_MET,
         Permission.FULFIL_CONDITION,
         lazy("Alle Auflagen erfüllt"),
+        available=True,
     ),
     Transition(
         "T-14",

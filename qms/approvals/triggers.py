@@ -16,6 +16,8 @@ from qms.roles.triggers import Refused, postgresql, sqlite
 _APPROVAL: Final = "approvals_approval"
 _DECISION: Final = "approvals_approvaldecision"
 _VOTE: Final = "approvals_vote"
+_CONDITION: Final = "approvals_condition"
+_ADDENDUM: Final = "approvals_addendum"
 _EVIDENCE: Final = "evidence_evidenceitem"
 _GRANT: Final = "workloads_workloadusergrant"
 _FIXED: Final = (
@@ -43,6 +45,16 @@ _EVIDENCE_FIXED: Final = (
     *("workload_id", "type", "run_id", "producer_id", "facts_sha256", "raw_sha256", "raw_name", "size_bytes"),
     *("provenance", "origin", "measured_at", "uploaded_at"),
 )
+_CONDITION_FIXED: Final = (
+    "approval_id",
+    "position",
+    "criterion",
+    "text",
+    "measure",
+    "owner_id",
+    "due",
+    "severity",
+)
 _WORKING: Final = ", ".join(f"'{codename}'" for codename in WORKING_CODENAMES)
 _UNDECIDED: Final = ", ".join(f"'{status}'" for status in UNDECIDED)
 _SETTLED: Final = "'FREIGEGEBEN', 'BEDINGT_FREIGEGEBEN', 'ABGELEHNT'"
@@ -52,6 +64,7 @@ WRITTEN_ONCE: Final = {
     "approvals_decisionrecord": "entscheidung.json steht fest",
     "approvals_dossier": "Ein Dossier steht fest",
     "approvals_approvaldecision": "Eine Entscheidung steht fest",
+    "approvals_addendum": "Ein Nachtrag steht fest",
     "signing_actrecord": "Eine Bestätigung steht fest",
     "workloads_contentversion": "Eine Inhaltsfassung steht fest",
 }
@@ -107,9 +120,21 @@ def _worked_on_it() -> str:
     )
 
 
+_CONDITIONS_MET: Final = "OLD.status = 'BEDINGT_FREIGEGEBEN' AND NEW.status = 'FREIGEGEBEN'"
+
+
+def _conditions_open() -> str:
+    """T-13 needs every condition met and the signed addendum."""
+    return (
+        f"{_CONDITIONS_MET} AND (EXISTS (SELECT 1 FROM {_CONDITION} c WHERE c.approval_id = NEW.id"
+        f" AND c.status <> 'ERFUELLT') OR NOT EXISTS (SELECT 1 FROM {_ADDENDUM} n WHERE n.approval_id = NEW.id))"
+    )
+
+
 def _undecided() -> str:
     return (
-        f"NEW.status IN ({_SETTLED}) AND OLD.status <> NEW.status AND (NEW.reviewer_id IS NULL"
+        f"NEW.status IN ({_SETTLED}) AND OLD.status <> NEW.status AND NOT ({_CONDITIONS_MET})"
+        " AND (NEW.reviewer_id IS NULL"
         f" OR NOT EXISTS (SELECT 1 FROM {_VOTE} v WHERE v.approval_id = NEW.id AND v.person_id = NEW.reviewer_id"
         " AND v.dossier_sha256 = NEW.dossier_sha256 AND v.reset_at IS NULL)"
         f" OR NOT EXISTS (SELECT 1 FROM {_DECISION} d WHERE d.approval_id = NEW.id"
@@ -156,6 +181,13 @@ REFUSED: Final[tuple[Refused, ...]] = (
     Refused(
         "approvals_four_eyes", _APPROVAL, "UPDATE", _undecided(), "Entscheidung ohne zweite Person (SoD-04)"
     ),
+    Refused(
+        "approvals_conditions_met",
+        _APPROVAL,
+        "UPDATE",
+        _conditions_open(),
+        "Nicht alle Auflagen sind mit Nachtrag erfüllt (T-13)",
+    ),
     Refused("approvals_steps", _APPROVAL, "UPDATE", _forbidden_step(), "Dieser Übergang ist ausgeschlossen"),
     Refused("approvals_accounts_insert", _APPROVAL, "INSERT", _ACCOUNTS, _ACCOUNT),
     Refused("approvals_accounts_update", _APPROVAL, "UPDATE", _ACCOUNTS, _ACCOUNT),
@@ -184,6 +216,19 @@ REFUSED: Final[tuple[Refused, ...]] = (
         f"{_changed(_VOTE_FIXED)} OR OLD.reset_at IS NOT NULL",
         "Eine Mitzeichnung wird nicht umgeschrieben",
     ),
+    Refused(
+        "approvals_condition_fixed",
+        _CONDITION,
+        "UPDATE",
+        f"{_changed(_CONDITION_FIXED)} OR OLD.status = 'ERFUELLT'",
+        "Eine Auflage wird nicht umgeschrieben",
+    ),
+    Refused("approvals_condition_kept", _CONDITION, "DELETE", "1 = 1", "Auflagen werden nicht gelöscht"),
+    Refused(
+        "approvals_addendum_account", _ADDENDUM, "INSERT", _unfit_account("account_id", "person_id"), _ACCOUNT
+    ),
+    Refused("approvals_addendum_persons", _ADDENDUM, "INSERT", _wrong_copies(*_COPIES), _PERSONS),
+    Refused("approvals_addendum_worked", _ADDENDUM, "INSERT", _worked_on_it(), _WORKED),
     Refused("approvals_vote_kept", _VOTE, "DELETE", "1 = 1", "Mitzeichnungen werden nicht gelöscht"),
     Refused(
         "evidence_fixed",

@@ -97,6 +97,8 @@ class AuditKind(Coded):
     APPROVAL_GRANTED_WITH_CONDITIONS = "FREIGABE_BEDINGT_ERTEILT", _("Bedingte Freigabe erteilt.")
     APPROVAL_REJECTED = "FREIGABE_ABGELEHNT", _("Freigabe abgelehnt.")
     CONDITION_IMPOSED = "AUFLAGE_ERTEILT", _("Auflage erteilt.")
+    CONDITION_PROVEN = "AUFLAGE_NACHGEWIESEN", _("Nachweis zu einer Auflage eingereicht.")
+    CONDITION_PROOF_RETURNED = "AUFLAGE_ZURUECKGEGEBEN", _("Nachweis zu einer Auflage zurückgegeben.")
     CONDITION_MET = "AUFLAGE_ERFUELLT", _("Erfüllung einer Auflage bestätigt.")
     CONDITION_OVERDUE = "AUFLAGE_UEBERFAELLIG", _("Frist einer Auflage überschritten.")
     WAIVER_REQUESTED = "AUSNAHME_BEANTRAGT", _("Ausnahme beantragt.")

@@ -30,7 +30,7 @@ def check_guard() -> Finding:
     )
 
 
-@register_check(str(gettext_lazy("Audit-Protokoll und Anker")), mandatory=True)
+@register_check(str(gettext_lazy("Audit-Protokoll und Anker")), mandatory=True, before_migration=True)
 def check_pin() -> Finding:
     """The log is not shorter than its pin and has the same root there."""
     found = pins.compare()
@@ -41,7 +41,7 @@ def check_pin() -> Finding:
     return Finding(ok=True, text_de=text % {"size": found.size, "pinned": found.pinned})
 
 
-@register_check(str(gettext_lazy("Dauerhaftes Schreiben")), mandatory=True)
+@register_check(str(gettext_lazy("Dauerhaftes Schreiben")), mandatory=True, before_migration=True)
 def check_durability() -> Finding:
     """A commit that was answered survives a power cut (audit.md, D4)."""
     problem = _sqlite_problem() if connection.vendor == "sqlite" else _postgresql_problem()

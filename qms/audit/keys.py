@@ -57,6 +57,14 @@ def signers() -> list[Signer]:
     return found
 
 
+def file_belongs() -> bool:
+    """Return whether the log knows a key of the file; True without a file. Raises KeyFileInvalid. Writes nothing."""
+    path = Path(settings.LOG_KEY_FILE)
+    if not path.exists():
+        return True
+    return LogKey.objects.filter(vkey__in=[signer.verifier.vkey() for signer in _read(path)]).exists()
+
+
 def verifiers() -> list[Verifier]:
     """Return all public keys this log has ever had."""
     return [Verifier.parse(vkey) for vkey in LogKey.objects.order_by("pk").values_list("vkey", flat=True)]

@@ -80,6 +80,12 @@ def compare() -> PinFinding:
     return PinFinding(pin.size, size)
 
 
+def pinned_root() -> str | None:
+    """Return the root in the pin, in hexadecimal, None without a pin; raises NoteInvalid."""
+    pin = _stored()
+    return pin.root.hex() if pin else None
+
+
 def require_intact() -> None:
     """Raise LogFrozen if the log contradicts its pin. Inside an open transaction (tests) nothing is compared."""
     if connection.in_atomic_block:

@@ -17,6 +17,7 @@ class CoreConfig(AppConfig):
 
     def ready(self) -> None:
         """Import `jobs`, `tasks` and `health_checks` of our packages, so that what they register is known everywhere."""
+        import_module("qms.core.backup").register_own_part()
         for config in apps.get_app_configs():
             if config.name.partition(".")[0] in _OWN:
                 for module in _WIRED:

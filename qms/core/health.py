@@ -35,23 +35,38 @@ class Result:
     finding: Finding
 
 
-_checks: dict[str, tuple[Check, bool]] = {}
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    check: Check
+    mandatory: bool
+    before_migration: bool
 
 
-def register_check(name: str, *, mandatory: bool = False) -> Callable[[Check], Check]:
-    """Register a check under its German title; the order of registration is the order of the report."""
+_checks: dict[str, _Entry] = {}
+
+
+def register_check(
+    name: str, *, mandatory: bool = False, before_migration: bool = False
+) -> Callable[[Check], Check]:
+    """Register a check under its German title; the order of registration is the order of the report.
+
+    before_migration: it makes sense, and works, on a database that still lacks migrations.
+    """
 
     def register(check: Check) -> Check:
-        _checks[name] = (check, mandatory)
+        _checks[name] = _Entry(check, mandatory, before_migration)
         return check
 
     return register
 
 
-def run(*, mandatory_only: bool = False) -> list[Result]:
-    """Run the registered checks; one that raises is a finding, not an error."""
-    chosen = [(name, *entry) for name, entry in _checks.items() if entry[1] or not mandatory_only]
-    return [Result(name, mandatory, _finding(name, check)) for name, check, mandatory in chosen]
+def run(*, mandatory_only: bool = False, before_migration: bool = False) -> list[Result]:
+    """Run the registered checks, or those of a kind only; one that raises is a finding, not an error."""
+    return [
+        Result(name, entry.mandatory, _finding(name, entry.check))
+        for name, entry in _checks.items()
+        if entry.mandatory >= mandatory_only and entry.before_migration >= before_migration
+    ]
 
 
 def is_fit(results: list[Result]) -> bool:

@@ -14,13 +14,13 @@ from typing import Any, Final, cast
 from celery import current_app
 from django.conf import settings
 from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Max, Min
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 from packaging.requirements import Requirement
 
 from qms.core import clock, installation, libraries
+from qms.core import schema as schema_state
 from qms.core.health import Finding, register_check
 from qms.core.models import Job, JobState, OutboxEntry, Pulse
 from qms.core.tasks import PULSE_RECONCILE, PULSE_WORKER
@@ -31,7 +31,7 @@ _OPEN_MESSAGE_AGE: Final = timedelta(minutes=15)
 _CLOCK_SKEW: Final = timedelta(seconds=5)
 
 
-@register_check("Python und Pakete", mandatory=True)
+@register_check("Python und Pakete", mandatory=True, before_migration=True)
 def python_and_lock() -> Finding:
     """Python is new enough and every installed package has the locked version."""
     wrong = [text for text in map(_lock_difference, _locked()) if text]
@@ -44,7 +44,7 @@ def python_and_lock() -> Finding:
     return Finding(True, f"Python {sys.version.split()[0]}")
 
 
-@register_check("Datenbank", mandatory=True)
+@register_check("Datenbank", mandatory=True, before_migration=True)
 def database() -> Finding:
     """The settings in force keep every acknowledged change through a power cut (stack.md 5)."""
     with connection.cursor() as cursor:
@@ -55,19 +55,25 @@ def database() -> Finding:
 
 @register_check("Schema", mandatory=True)
 def schema() -> Finding:
-    """No migration is missing."""
-    executor = MigrationExecutor(connection)
-    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    """No migration is missing, and none is from a newer program."""
+    newer = schema_state.unknown()
+    if newer:
+        return Finding(
+            False,
+            _("die Datenbank ist neuer als das Programm (%(name)s)") % {"name": newer[0]},
+            _("das neuere Programm starten"),
+        )
+    missing = schema_state.missing()
     if missing:
         return Finding(
             False,
             _("%(count)d Schritte fehlen") % {"count": len(missing)},
-            _("make run, oder: python manage.py prepare"),
+            _("Dienst beenden, dann: python manage.py upgrade"),
         )
     return Finding(True, _("aktuell"))
 
 
-@register_check("Betriebsart", mandatory=True)
+@register_check("Betriebsart", mandatory=True, before_migration=True)
 def mode() -> Finding:
     """Process and database agree whether this is a demo."""
     try:
@@ -77,7 +83,7 @@ def mode() -> Finding:
     return Finding(True, str(installation.started_mode().label))
 
 
-@register_check("Datenordner", mandatory=True)
+@register_check("Datenordner", mandatory=True, before_migration=True)
 def data_folder() -> Finding:
     """The folder can be written."""
     where = {"path": settings.DATA_DIR, "uid": os.getuid()}

@@ -43,7 +43,7 @@ def put(data: bytes) -> str:
     A file of that name with other bytes (a write cut short) is replaced: the bytes in hand have the right digest.
     """
     sha256 = hashlib.sha256(data).hexdigest()
-    name = _name(sha256)
+    name = name_of(sha256)
     if default_storage.exists(name):
         if _digest(name) == sha256:
             return sha256
@@ -65,12 +65,12 @@ def get(sha256: str) -> bytes:
 def open_stream(sha256: str) -> BinaryIO:
     """Return the file opened for reading, after its digest was checked; raises StoredFileMissing, StoredFileChanged."""
     verify(sha256)
-    return cast("BinaryIO", default_storage.open(_name(sha256), "rb"))
+    return cast("BinaryIO", default_storage.open(name_of(sha256), "rb"))
 
 
 def verify(sha256: str) -> None:
     """Hash the stored file again; raises StoredFileMissing or StoredFileChanged."""
-    name = _name(sha256)
+    name = name_of(sha256)
     if not default_storage.exists(name):
         raise StoredFileMissing(sha256, f"expected a stored file {sha256}, got none")
     found = _digest(name)
@@ -80,19 +80,19 @@ def verify(sha256: str) -> None:
 
 def exists(sha256: str) -> bool:
     """Return whether a file is filed under this digest; its bytes are not looked at."""
-    return default_storage.exists(_name(sha256))
+    return default_storage.exists(name_of(sha256))
 
 
 def size_bytes(sha256: str) -> int:
     """Return the size of the stored file; raises StoredFileMissing."""
     if not exists(sha256):
         raise StoredFileMissing(sha256, f"expected a stored file {sha256}, got none")
-    return default_storage.size(_name(sha256))
+    return default_storage.size(name_of(sha256))
 
 
 def path(sha256: str) -> Path:
     """Return the path of the file; NotImplementedError where the storage is no file system."""
-    return Path(default_storage.path(_name(sha256)))
+    return Path(default_storage.path(name_of(sha256)))
 
 
 def all_digests() -> Iterator[str]:
@@ -106,7 +106,8 @@ def all_digests() -> Iterator[str]:
             )
 
 
-def _name(sha256: str) -> str:
+def name_of(sha256: str) -> str:
+    """Return the name of a file in the storage; ValueError unless `sha256` is a digest."""
     if not _SHA256.fullmatch(sha256):
         raise ValueError(f"expected 64 lower-case hexadecimal digits, got {sha256!r}")
     return f"sha256/{sha256[:2]}/{sha256[2:4]}/{sha256}"

@@ -25,6 +25,7 @@ from qms.evidence.models import Claim, EvidenceItem
 from qms.roles import guards
 from qms.roles.models import Person, User
 from qms.roles.permissions import Permission
+from qms.workloads.models import Organisation
 
 MEASURED: Final = frozenset({ClaimStatus.CONFIRMED, ClaimStatus.REFUTED})
 """What only a measurement can show; the one who decides (letter D) says so."""
@@ -48,7 +49,7 @@ def update_claim(*, actor: User, key: str, change: ClaimChange, longest_months: 
 
     Raises NotVisible, PermissionMissing, SodViolation (SoD-03), WrongState, or CriterionNotMet.
     """
-    Claim.objects.select_for_update().filter(key=key).first()  # two changes of one claim take turns
+    Organisation.objects.select_for_update().first()  # two changes take turns: the first has no row of its own to lock
     found = claims.entry(key)
     if found is None:
         raise NotVisible(_("Diese Aussage steht nicht im Behauptungsregister."))

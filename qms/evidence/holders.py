@@ -120,8 +120,10 @@ def last_day(entry: Entry, today: date, longest: timedelta) -> date:
 
 
 def months_after(day: date, months: int) -> date:
-    """Return the day that many months later, the last of its month where that is shorter."""
+    """Return the day that many months later, the last of its month where that is shorter; never after the year 9999."""
     years, month = divmod(day.month - 1 + months, 12)
+    if day.year + years > date.max.year:
+        return date.max
     last = monthrange(day.year + years, month + 1)[1]
     return date(day.year + years, month + 1, min(day.day, last))
 

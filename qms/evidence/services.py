@@ -14,9 +14,9 @@ from qms.audit.events import AuditKind
 from qms.audit.services import audited, record, witnessed
 from qms.core import canonical, clock, store
 from qms.core.errors import CriterionNotMet, NotVisible, WrongState
-from qms.core.values import Assurance, Axes
+from qms.core.values import Assurance, Axes, Provenance
 from qms.evidence import selectors
-from qms.evidence.choices import EvidenceStatus, EvidenceType
+from qms.evidence.choices import CURRENT, EvidenceStatus, EvidenceType
 from qms.evidence.models import EvidenceItem
 from qms.roles import guards
 from qms.roles.models import Person, User
@@ -51,11 +51,7 @@ class Submission:
 
 
 def submit(*, actor: Actor, submission: Submission) -> EvidenceItem:
-    """Store one piece of evidence inside the caller's audited command; a newer item of the type replaces the old.
-
-    At a platform or the organisation it replaces only what nobody has reviewed yet: workloads rely on the reviewed
-    item until the new one is accepted (decision 0155).
-    """
+    """Store one piece of evidence inside the caller's audited command; a newer item of the type replaces the old."""
     facts = canonical.dumps(submission.facts)
     item = EvidenceItem.objects.create(
         workload=submission.workload,
@@ -78,12 +74,7 @@ def submit(*, actor: Actor, submission: Submission) -> EvidenceItem:
         uploaded_at=clock.now(),
         status=EvidenceStatus.INVALID if submission.invalid else EvidenceStatus.NEW,
     )
-    older = selectors.others_of_type(item)
-    if submission.invalid:
-        older = older.none()
-    if submission.workload is None:
-        older = older.filter(status=EvidenceStatus.NEW)
-    older.update(replaced_by=item)
+    _replace(item)
     record(
         AuditKind.EVIDENCE_SUBMITTED,
         actor=actor,
@@ -92,6 +83,26 @@ def submit(*, actor: Actor, submission: Submission) -> EvidenceItem:
         refs=item.hashes(),
     )
     return item
+
+
+def _replace(item: EvidenceItem) -> None:
+    """Let a new item take the place of the old one, unless it may not.
+
+    What does not count replaces nothing, and an emulation no measurement (decision 0117). At a platform or the
+    organisation only what nobody has reviewed is replaced: workloads rely on the accepted item until the new one is
+    accepted, too (decision 0155).
+    """
+    older = selectors.others_of_type(item)
+    if item.status == EvidenceStatus.INVALID:
+        return
+    if item.workload_id is None:
+        older = older.filter(status=EvidenceStatus.NEW)
+    measured = older.filter(provenance=Provenance.MEASURED, status__in=CURRENT).first()
+    if item.provenance == Provenance.EMULATED and measured is not None:
+        item.replaced_by = measured
+        item.save(update_fields=["replaced_by"])
+        return
+    older.update(replaced_by=item)
 
 
 @witnessed

@@ -8,6 +8,7 @@ from typing import Final
 
 from qms.core.values import Better, Metric
 from qms.gates.facts import Facts
+from qms.gates.outcome import metric_de
 from qms.workloads import metrics as catalogue
 
 _THROUGHPUT: Final = "throughput_"
@@ -28,9 +29,7 @@ class Gain:
     @property
     def name_de(self) -> str:
         """Return the German noun with its percentile, whatever language is active."""
-        known = catalogue.catalogue().get(self.key)
-        name = str(known.row["name_de"]) if known else self.key
-        return f"{name} {self.percentile}" if self.percentile else name
+        return metric_de(self.key, self.percentile)
 
 
 def primary_metrics(facts: Facts) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from typing import Final
 
@@ -9,6 +10,7 @@ from qms.gates.choices import ApprovalType
 from qms.gates.engine import GateReport
 
 MAX_WORDS: Final = 40
+_NAMED: Final = 4
 _TYPES: Final = {
     ApprovalType.PILOT: "Pilotfreigabe",
     ApprovalType.PRELIMINARY: "Vorfreigabe",
@@ -30,6 +32,25 @@ def approval_sentence(report: GateReport, *, title: str, valid_until: date, emul
     core = (
         f"{_TYPES[report.approval_type]} bis {valid_until:%d.%m.%Y} für ‚{{title}}‘, "
         "weil alle geprüften Kriterien erfüllt sind"
+    )
+    return _fitted(f"{core}; {_EMULATED}" if emulated else core, title)
+
+
+def conditional_sentence(
+    *,
+    approval_type: ApprovalType,
+    title: str,
+    valid_until: date,
+    emulated: bool,
+    criteria: Sequence[str],
+    last_due: date,
+) -> str:
+    """Return the sentence of an approval given with conditions on `criteria`, the last one due on `last_due`."""
+    count = "einer Auflage" if len(criteria) == 1 else f"{len(criteria)} Auflagen"
+    named = f" ({', '.join(criteria)})" if len(criteria) <= _NAMED else ""
+    core = (
+        f"{_TYPES[approval_type]} bis {valid_until:%d.%m.%Y} für ‚{{title}}‘ mit {count}{named}, "
+        f"zu erfüllen bis {last_due:%d.%m.%Y}"
     )
     return _fitted(f"{core}; {_EMULATED}" if emulated else core, title)
 

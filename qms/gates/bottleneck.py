@@ -10,12 +10,13 @@ from typing import Final
 from qms.core.values import Metric, Provenance, Unit
 from qms.gates.evidence_facts import BaselineFacts
 from qms.gates.facts import Facts
-from qms.gates.outcome import apart, german, percent, share, shown
+from qms.gates.outcome import apart, german, metric_de, percent, share, shown
 from qms.gates.policy import Policy
 from qms.workloads.choices import BottleneckType
 from qms.workloads.rules import QualityTargetValues, quality_target_gaps
 
 GIGA: Final = Decimal(10**9)
+_SMALLEST: Final = Decimal("0.01")
 _OBSERVED: Final = frozenset({Provenance.MEASURED, Provenance.DERIVED})
 _SERVICE_LEVELS: Final = (
     "ttft_ms",
@@ -44,7 +45,7 @@ def proofs(facts: Facts, policy: Policy) -> tuple[Proof, ...]:
 
 def _communication(facts: Facts, policy: Policy) -> Proof:
     least = policy.share("POL-07", "min")
-    found = comm_share(facts)
+    found = profiled_share(facts)
     threshold = f"Kommunikationsanteil ≥ {percent(least)} (POL-07)"
     if found is None:
         return Proof(
@@ -56,11 +57,17 @@ def _communication(facts: Facts, policy: Policy) -> Proof:
 
 def comm_share(facts: Facts) -> Decimal | None:
     """Return the share of a step spent on communication, from the profile or else the baseline (M-14)."""
-    profile = facts.profile
-    if profile and not profile.platform.development_machine and profile.comm_share is not None:
-        return profile.comm_share
+    profiled = profiled_share(facts)
     metric = _observed(facts.baseline, "comm_share")
-    return metric.value if metric else None
+    return profiled if profiled is not None or metric is None else metric.value
+
+
+def profiled_share(facts: Facts) -> Decimal | None:
+    """Return the share a profiler trace of the baseline's platform shows; only a trace proves one (EV-01, S003)."""
+    profile, baseline = facts.profile, facts.baseline
+    if profile is None or baseline is None or profile.platform.development_machine:
+        return None
+    return profile.comm_share if profile.platform.profile_id == baseline.platform.profile_id else None
 
 
 def _memory(facts: Facts, policy: Policy) -> Proof:
@@ -71,8 +78,9 @@ def _memory(facts: Facts, policy: Policy) -> Proof:
         lacking = "Speicherbedarf" if state is None else "Gerätespeicher"
         return Proof(BottleneckType.MEMORY_CAPACITY, False, f"{lacking} nicht bekannt", threshold)
     ratio = state * GIGA / device
-    of_device = f"{shown(state)}\u00a0GB von {shown(Decimal(device) / GIGA)}\u00a0GB je Gerät"
-    value = f"Speicherbedarf {of_device} (Verhältnis {apart(ratio, least, _two)[0]})"
+    of_device = f"{_size(state)}\u00a0GB von {_size(Decimal(device) / GIGA)}\u00a0GB je Gerät"
+    told = apart(ratio, least, _two)[0] if ratio >= _SMALLEST else f"unter {german(_SMALLEST)}"
+    value = f"Speicherbedarf {of_device} (Verhältnis {told})"
     return Proof(BottleneckType.MEMORY_CAPACITY, ratio >= least, value, threshold)
 
 
@@ -93,9 +101,11 @@ def _response(facts: Facts) -> Proof:
     if missed is None:
         return Proof(kind, False, "kein Ziel für Antwortzeit oder Durchsatz verfehlt", threshold)
     target, metric = missed
-    limit = german(target.threshold) if target.threshold is not None else ""
-    name = f"{metric.key} {metric.percentile}" if metric.percentile else metric.key
-    value = f"{name} {german(metric.value)} statt {limit} {target.unit}".strip()
+    found, limit = german(metric.value), ""
+    if target.threshold is not None:
+        found, limit = apart(metric.value, target.threshold, shown)
+    name = metric_de(metric.key, metric.percentile)
+    value = f"{name} {found} statt {limit}\u00a0{target.unit}".strip()
     reasoned = bool(facts.suitability and facts.suitability.business_reason.strip())
     return Proof(kind, reasoned, value if reasoned else f"{value}, ohne geschäftliche Begründung", threshold)
 
@@ -124,6 +134,11 @@ def _observed(baseline: BaselineFacts | None, key: str) -> Metric | None:
 
 def _is_observed(metric: Metric) -> bool:
     return metric.axes.provenance in _OBSERVED
+
+
+def _size(value: Decimal) -> str:
+    """Return a size with three significant digits, so that a small one never reads 0."""
+    return shown(value, max(1, 2 - value.adjusted()))
 
 
 def _two(value: Decimal, places: int) -> str:

@@ -67,7 +67,10 @@ class CostLineFacts:
 
 @dataclass(frozen=True, slots=True)
 class CostSideFacts:
-    """Costs of the baseline or the target; capacity: RESERVIERT or NUTZUNGSABHAENGIG."""
+    """Costs of the baseline or the target; capacity: RESERVIERT or NUTZUNGSABHAENGIG.
+
+    computed_from: SHA-256 of the measurement the run time rests on, None where there was none.
+    """
 
     platform_name: str
     capacity: str
@@ -80,6 +83,8 @@ class CostSideFacts:
     unit_cost: Decimal | None
     utilisation_paid: Decimal | None
     term_months: Decimal | None = None
+    platform_key: str = ""
+    computed_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,10 @@ class SensitivityFacts:
 
 @dataclass(frozen=True, slots=True)
 class CostFacts:
-    """EV-17; comparable is False for the baseline of a development machine (EM-12), then no ratio counts."""
+    """EV-17; comparable is False for the baseline of a development machine (EM-12), then no ratio counts.
+
+    outdated: computed from other measurements, or for another target platform, than those that are judged.
+    """
 
     comparable: bool
     result_unit: str
@@ -118,6 +126,7 @@ class CostFacts:
     break_even: BreakEvenFacts | None
     sensitivity: tuple[SensitivityFacts, ...]
     business_value_reason: str
+    outdated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +187,7 @@ class ChecklistItem:
     status: str
     responsible: str
     note: str
+    cost_eur: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)

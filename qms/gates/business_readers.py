@@ -43,13 +43,13 @@ def profile_from(data: Mapping[str, Any]) -> ProfileFacts:
 def costs_from(data: Mapping[str, Any]) -> CostFacts:
     """Read EV-17; raises EvidenceFormatError."""
     with Reading("EV-17"):
-        steps = data.get("sensitivity") or ()
+        steps, sources = data.get("sensitivity") or (), data.get("computed_from") or {}
         return CostFacts(
             comparable=data["comparable"] is True,
             result_unit=str(data["result_unit"]),
             units_per_month=_number(data.get("units_per_month")),
-            baseline=_side(data["baseline"]),
-            target=_side(data["target"]),
+            baseline=_side(data["baseline"], sources.get("baseline")),
+            target=_side(data["target"], sources.get("target")),
             ratio=_number(data.get("ratio")),
             break_even=_break_even(data.get("break_even")),
             sensitivity=tuple(
@@ -116,7 +116,11 @@ def environment_from(data: Mapping[str, Any]) -> EnvironmentFacts:
     with Reading("EV-26"):
         items = tuple(
             ChecklistItem(
-                str(row["item"]), str(row["status"]), _text(row.get("responsible")), _text(row.get("note"))
+                str(row["item"]),
+                str(row["status"]),
+                _text(row.get("responsible")),
+                _text(row.get("note")),
+                _number(row.get("cost_eur")),
             )
             for row in data["items"]
         )
@@ -134,7 +138,7 @@ def capability_from(data: Mapping[str, Any]) -> CapabilityFacts:
         )
 
 
-def _side(row: Mapping[str, Any]) -> CostSideFacts:
+def _side(row: Mapping[str, Any], computed_from: str | None) -> CostSideFacts:
     return CostSideFacts(
         platform_name=_text((row.get("platform") or {}).get("name")),
         capacity=str(row["capacity"]),
@@ -157,6 +161,8 @@ def _side(row: Mapping[str, Any]) -> CostSideFacts:
         unit_cost=_number(row.get("unit_cost")),
         utilisation_paid=_number(row.get("utilisation_paid")),
         term_months=_number(row.get("term_months")),
+        platform_key=_text((row.get("platform") or {}).get("key")),
+        computed_from=computed_from,
     )
 
 

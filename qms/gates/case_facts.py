@@ -107,6 +107,20 @@ class SignerFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class ConditionFacts:
+    """One condition of the decision (G7-7).
+
+    owner: None unless an active person answers for it; days: from the day of the decision to the due date; None
+    where there is no date.
+    """
+
+    criterion: str
+    measure: str
+    owner: UUID | None
+    days: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class EarlierResult:
     """Result of a criterion evaluated before; filled by the engine for G7-1."""
 

@@ -48,6 +48,7 @@ class BaselineFacts:
     metrics: tuple[Metric, ...]
     measured_at: datetime
     failed_requests: int
+    run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,16 +117,31 @@ class EquivalenceFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Deviation:
+    """What a target run did otherwise than the baseline: which input, both values, why, and what it changes (3.7.3)."""
+
+    field: str
+    baseline: str
+    target: str
+    reason: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True)
 class ManifestFacts:
-    """EV-16; demo marks a run that was no own workload. artefact: SHA-256 of its model file, "" for a text."""
+    """EV-16; demo marks a run that was no own workload. artefact: SHA-256 of its model file, "" for a text.
+
+    deviations: from the baseline of the run `deviations_from`, and from no other.
+    """
 
     run_id: str
     manifest_sha256: str
     fingerprint: str
     criteria_sha256: str
     demo: bool
-    deviations_approved: bool
     artefact: str = ""
+    deviations: tuple[Deviation, ...] = ()
+    deviations_from: str = ""
 
 
 def baseline_from(data: Mapping[str, Any]) -> BaselineFacts:
@@ -141,6 +157,7 @@ def baseline_from(data: Mapping[str, Any]) -> BaselineFacts:
             metrics=metrics_from(data),
             measured_at=moment_from(data["measured_at"]),
             failed_requests=int(data["failed_requests"] or 0),
+            run_id=str(data.get("run_id") or ""),
         )
 
 
@@ -212,8 +229,12 @@ def manifest_from(data: Mapping[str, Any]) -> ManifestFacts:
             str(data["fingerprint"]),
             str(data["criteria_sha256"]),
             bool(data.get("demo", False)),
-            bool(data.get("deviations_approved", False)),
             str((data.get("lineage") or {}).get("artefact") or ""),
+            tuple(
+                Deviation(*(str(row[name]) for name in ("field", "baseline", "target", "reason", "effect")))
+                for row in data.get("deviations") or ()
+            ),
+            str(data.get("deviations_from") or ""),
         )
 
 

@@ -23,6 +23,7 @@ from qms.gates.business_facts import (
 )
 from qms.gates.case_facts import (
     CaseFacts,
+    ConditionFacts,
     DocumentFacts,
     EarlierResult,
     EvidencePeople,
@@ -194,8 +195,8 @@ class Facts:
     """All facts of one evaluation.
 
     now: time of the evaluation; runs: target runs that count, in any order; covered: ids of W criteria covered by a
-    condition or waiver; inherited: by evidence type; deviation_reason: written reason for deciding against a refusal or objection; required
-    and earlier are filled by the engine.
+    condition or waiver; conditions: those of the decision; inherited: by evidence type; deviation_reason: written
+    reason for deciding against a refusal or objection; required and earlier are filled by the engine.
     """
 
     approval_type: ApprovalType
@@ -231,12 +232,18 @@ class Facts:
     signer: SignerFacts | None = None
     deviation_reason: str = ""
     covered: frozenset[str] = frozenset()
+    conditions: tuple[ConditionFacts, ...] = ()
     required: RequiredVotes = field(default_factory=lambda: RequiredVotes((), 1))
     earlier: tuple[EarlierResult, ...] = ()
 
     def gap(self) -> ScopeGap | None:
         """Return why nothing may be compared, None where the baseline is the platform in use (EM-12)."""
         return gap_of(self.baseline)
+
+    def reviewed(self, evidence_type: str) -> bool:
+        """Whether a second person reviewed evidence of the type, in `kompakt` with the one review act."""
+        items = [item for item in self.evidence if item.type == evidence_type and item.usable]
+        return any(item.reviewer is not None and item.reviewer != item.producer for item in items)
 
     def level(self) -> Level | None:
         """Return the workload level if every class is classified, else None (there is no default level)."""

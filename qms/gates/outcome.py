@@ -17,6 +17,7 @@ from qms.gates.choices import CriterionResult
 from qms.gates.errors import RuleSetError
 from qms.gates.facts import Facts
 from qms.gates.policy import Policy
+from qms.workloads import metrics as catalogue
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Cause(Enum):
     """A reason why a criterion is not met that its row of the rule set does not know."""
 
     MODEL_FILE_LEVEL = auto()
+    ANOTHER_WORKLOAD = auto()
 
 
 Check: TypeAlias = Callable[[Facts, Policy], Outcome]
@@ -144,6 +146,13 @@ def count(value: int) -> str:
 def mebibytes(value: int) -> str:
     """Return bytes as whole MiB, rounded up so that a need never looks smaller ("34.945 MiB")."""
     return f"{count(-(-value // _MEBI))}\u00a0MiB"
+
+
+def metric_de(key: str, percentile: str | None = None) -> str:
+    """Return the German name of a metric with its percentile, whatever language is active; unknown keys as they are."""
+    known = catalogue.catalogue().get(key)
+    name = str(known.row["name_de"]) if known else key
+    return f"{name} {percentile}" if percentile else name
 
 
 def axis(value: Provenance | Assurance | Origin) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 from uuid import UUID
@@ -11,9 +12,10 @@ from qms.core import canonical, store
 from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
 from qms.gates import business_readers, evidence_facts
+from qms.gates.business_facts import CostFacts
 from qms.gates.case_facts import CaseFacts, EvidencePeople, Inherited
 from qms.gates.choices import ApprovalType, ScopeGap
-from qms.gates.evidence_facts import EvidenceFormatError
+from qms.gates.evidence_facts import EvidenceFormatError, TargetFacts
 from qms.gates.facts import (
     ClassificationFacts,
     Facts,
@@ -85,7 +87,7 @@ def facts_for(
         manifest=_fact(by_type, EvidenceType.LINEAGE, evidence_facts.manifest_from),
         suitability=suitability_facts(workload),
         profile=_fact(by_type, EvidenceType.PROFILE, business_readers.profile_from),
-        costs=_fact(by_type, EvidenceType.COSTS, business_readers.costs_from),
+        costs=_costs(by_type, workload, target),
         demand=_fact(by_type, EvidenceType.DEMAND, business_readers.demand_from),
         levels=_fact(by_type, EvidenceType.LEVELS, business_readers.levels_from),
         offer=_fact(by_type, EvidenceType.OFFER, business_readers.offer_from),
@@ -243,6 +245,25 @@ def _fact(
 ) -> _T | None:
     item = by_type.get(kind)
     return _read(item, reader) if item else None
+
+
+def _costs(
+    by_type: dict[str, EvidenceItem], workload: Workload, target: TargetFacts | None
+) -> CostFacts | None:
+    """Return the cost sheet, marked if it rests on other measurements or another target platform than `by_type`."""
+    costs = _fact(by_type, EvidenceType.COSTS, business_readers.costs_from)
+    pilot = getattr(workload, "pilot", None)
+    if costs is None or pilot is None:
+        return costs
+    digests = {key: item.facts_sha256 for key, item in by_type.items()}
+    reached = target is not None and target.platform.profile_id == str(pilot.platform_id)
+    now = (
+        digests.get(EvidenceType.BASELINE_REPORT),
+        digests.get(EvidenceType.TARGET_REPORT) if reached else None,
+        pilot.platform.key,
+    )
+    then = (costs.baseline.computed_from, costs.target.computed_from, costs.target.platform_key)
+    return replace(costs, outdated=now != then)
 
 
 def _source(item: EvidenceItem) -> Inherited | None:

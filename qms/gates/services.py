@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from qms.audit import selectors as audit
 from qms.audit.actors import SYSTEM
 from qms.audit.events import AuditKind
 from qms.audit.services import record
@@ -18,6 +19,7 @@ from qms.gates.choices import ApprovalType, CriterionKind, ScopeGap
 from qms.gates.coverage import Uncovered
 from qms.gates.engine import CriterionReport, GateReport
 from qms.gates.facts import Facts
+from qms.gates.judged import suitability_results
 from qms.gates.policy import Policy
 from qms.gates.rule_rows import Criterion, Subject
 from qms.gates.rule_sets import RuleSet
@@ -32,6 +34,8 @@ ADVANCES: tuple[tuple[str, WorkloadStatus, WorkloadStatus], ...] = (
     ("G1", WorkloadStatus.RECORDED, WorkloadStatus.CLASSIFIED),
     ("G2", WorkloadStatus.CLASSIFIED, WorkloadStatus.SUITABLE),
 )
+
+SUITABILITY = "G2"
 
 
 @dataclass(frozen=True)
@@ -134,19 +138,46 @@ def carried(item: EvidenceItem, items: Sequence[EvidenceItem] | None) -> tuple[C
 
 def advance(workload: Workload, actor: User) -> None:
     """Move the workload on when a gate turned green; called after each change of content (spec 3.5.1)."""
-    current = report(workload)
+    facts = facts_for(workload, ApprovalType.PRELIMINARY, at=clock.now())
+    current = evaluate_dossier(facts)
+    note_suitability(workload, facts, current)
     for gate, before, after in ADVANCES:
         if workload.status != before or _refuses(current, gate):
             continue
         Workload.objects.filter(pk=workload.pk).update(status=after.value)
         workload.status = after.value
-        if current.of_gate(gate) and current.gate_met(gate):
-            record(
-                AuditKind.GATE_MET,
-                actor=SYSTEM,
-                subject=workload,
-                facts={"gate": gate, "rule_set": current.rule_set, "status": after.value},
-            )
+        if gate != SUITABILITY and current.of_gate(gate) and current.gate_met(gate):
+            _gate_met(workload, gate, current)
+
+
+def note_suitability(workload: Workload, facts: Facts, current: GateReport) -> None:
+    """Record what G2 says where it is judged and says something else than before (3.15)."""
+    if current.gap is not None or not current.of_gate(SUITABILITY):
+        return
+    found = {
+        "state": current.state(SUITABILITY).value,
+        "results": suitability_results(facts, policy(), current),
+    }
+    last = audit.newest(kinds=[AuditKind.SUITABILITY_ASSESSED], obj_ids=[str(workload.pk)], limit=1)
+    if last and {name: last[0].data.get(name) for name in found} == found:
+        return
+    record(
+        AuditKind.SUITABILITY_ASSESSED,
+        actor=SYSTEM,
+        subject=workload,
+        facts=found | {"gate": SUITABILITY, "rule_set": current.rule_set},
+    )
+    if current.gate_met(SUITABILITY):
+        _gate_met(workload, SUITABILITY, current)
+
+
+def _gate_met(workload: Workload, gate: str, current: GateReport) -> None:
+    record(
+        AuditKind.GATE_MET,
+        actor=SYSTEM,
+        subject=workload,
+        facts={"gate": gate, "rule_set": current.rule_set, "status": workload.status},
+    )
 
 
 def _gap(workload: Workload) -> ScopeGap | None:

@@ -6,6 +6,7 @@ It recommends; the approver may decide otherwise with a reason. Outside the comp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from qms.gates.benefit import gain_of, primary_metrics
@@ -13,7 +14,7 @@ from qms.gates.bottleneck import proofs
 from qms.gates.choices import CriterionResult
 from qms.gates.criteria.g6 import LEVELS_DE
 from qms.gates.criteria.g6_benefit import told
-from qms.gates.criteria.g6_costs import unit_costs, utilisation_of
+from qms.gates.criteria.g6_costs import both_unit_costs, unit_costs, utilisation_of
 from qms.gates.exclusions import excluded
 from qms.gates.facts import Facts
 from qms.gates.outcome import percent
@@ -63,6 +64,7 @@ def _verdict(
         stay=_stay(facts),
         alternative=_alternative(facts, policy),
         open=_open(waiting),
+        figures=_figures(facts, policy),
     )
     return Verdict(
         row.id,
@@ -89,6 +91,18 @@ def _alternative(facts: Facts, policy: Policy) -> str:
     suggested = [item.alternative for item in excluded(facts, policy)]
     found = [*[item for item in suggested if item in named], *named, *suggested]
     return _OPTIONS_DE[found[0]] if found else ""
+
+
+def _figures(facts: Facts, policy: Policy) -> str:
+    """Return benefit and unit costs as far as they are known, with a semicolon behind; emulated ones say so."""
+    known = [
+        gain for gain in map(partial(gain_of, facts), primary_metrics(facts)[:1]) if gain.gain is not None
+    ]
+    told_of = [f"{item.name_de} {told(item, policy.share('POL-23', 'primary_min_gain'))}" for item in known]
+    if facts.costs and (costs := both_unit_costs(facts.costs)):
+        told_of.append(costs)
+    emulated = "emuliert: " if facts.target is not None and facts.target.emulated else ""
+    return f"{emulated}{', '.join(told_of)}; " if told_of else ""
 
 
 def _open(waiting: Sequence[CriterionReport]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from qms.gates.choices import CriterionKind, CriterionResult
 
-_FIELDS: Final = frozenset({"reason", "stay", "alternative", "open"})
+_FIELDS: Final = frozenset({"reason", "stay", "alternative", "open", "figures"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Condition:
 class VerdictRow:
     """One row: it matches if a condition holds, if the target is emulated (`emulated`), or always (`otherwise`).
 
-    sentence_de: pattern with {reason}, {stay}, {alternative} and {open}.
+    sentence_de: pattern with {reason}, {stay}, {alternative}, {open} and {figures}.
     """
 
     id: str

@@ -12,5 +12,6 @@ class SigningConfig(AppConfig):
     label = "signing"
 
     def ready(self) -> None:
-        """Register what this package brings to an audit bundle."""
+        """Register what this package brings to an audit bundle and to the check of a restored backup."""
         import_module("qms.signing.parts").register_own_parts()
+        import_module("qms.signing.backup").register_own_part()

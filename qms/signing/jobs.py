@@ -47,6 +47,7 @@ _DECIDED = (
     AuditKind.APPROVAL_GRANTED.value,
     AuditKind.APPROVAL_GRANTED_WITH_CONDITIONS.value,
     AuditKind.APPROVAL_REJECTED.value,
+    AuditKind.ADDENDUM_CREATED.value,
 )
 
 

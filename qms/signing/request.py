@@ -16,10 +16,12 @@ PROOF_FILE: Final = "protokoll-nachweis.txt"
 
 
 class DocumentKind(StrEnum):
-    """Which decision the document states."""
+    """Which decision the document states (spec 5.1, variants)."""
 
     APPROVAL = "FREIGABE"
+    CONDITIONAL_APPROVAL = "BEDINGTE_FREIGABE"
     REJECTION = "ABLEHNUNG"
+    ADDENDUM = "NACHTRAG"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

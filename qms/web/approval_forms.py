@@ -12,6 +12,7 @@ from qms.approvals.choices import ApprovalType, Decision, Meaning, VoteValue
 from qms.approvals.documents import Wording
 from qms.approvals.services.reviews import SubjectAnswer
 from qms.gates.rule_sets import Subject
+from qms.web import condition_forms
 from qms.web.widgets import ChoiceCards
 
 PURPOSE_MAX = 400
@@ -122,13 +123,17 @@ class ReviewForm(forms.Form):
 
 
 class DecisionForm(forms.Form):
-    """Screen 8: decision, reason, for a no the alternative, meaning. What is not possible is locked, not hidden."""
+    """Screen 8: decision, conditions, reason, for a no the alternative, meaning. What is not possible is locked."""
 
     decision = forms.ChoiceField(
         label=lazy("Ihre Entscheidung"),
         widget=LockableCards,
-        choices=[(Decision.APPROVE.value, lazy("Freigeben")), (Decision.REJECT.value, lazy("Ablehnen"))],
-        error_messages={"required": lazy("Bitte wählen Sie Freigeben oder Ablehnen.")},
+        choices=[
+            (Decision.APPROVE.value, lazy("Freigeben")),
+            (Decision.APPROVE_WITH_CONDITIONS.value, lazy("Bedingt freigeben")),
+            (Decision.REJECT.value, lazy("Ablehnen")),
+        ],
+        error_messages={"required": lazy("Bitte wählen Sie Ihre Entscheidung.")},
     )
     reason = forms.CharField(
         label=lazy("Begründung"),
@@ -147,19 +152,62 @@ class DecisionForm(forms.Form):
         max_length=300,
         help_text=lazy("Nur bei einer Ablehnung, dort nötig. Zum Beispiel: bisherige Plattform behalten."),
     )
-    meaning = MeaningField(Meaning.APPROVED, Meaning.REJECTED)
+    meaning = MeaningField(Meaning.APPROVED, Meaning.CONDITIONALLY_APPROVED, Meaning.REJECTED)
 
-    def __init__(self, *args: Any, possible: tuple[Decision, ...] = tuple(Decision), **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        possible: tuple[Decision, ...] = tuple(Decision),
+        basis: condition_forms.Basis = condition_forms.NOTHING,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         widget = self.fields["decision"].widget
         if isinstance(widget, LockableCards):
-            widget.locked = frozenset({Decision.APPROVE.value, Decision.REJECT.value} - set(possible))
+            widget.locked = frozenset({item.value for item in Decision} - set(possible))
+        self.basis, self._plain = basis, list(self.fields)
+        self._criteria = basis.criteria(self.data)
+        for criterion in self._criteria:
+            self.fields.update(condition_forms.fields(basis, criterion))
+
+    def before(self) -> list[forms.BoundField]:
+        """Return the decision, which comes before the conditions."""
+        return [self["decision"]]
+
+    def after(self) -> list[forms.BoundField]:
+        """Return what comes after the conditions."""
+        return [self[name] for name in self._plain if name != "decision"]
+
+    def groups(self) -> list[condition_forms.Group]:
+        """Return the fields of the conditions that can be given, by criterion."""
+        return [
+            condition_forms.Group(
+                item.row.id,
+                item.row.title,
+                [self[name] for name in self.fields if name.startswith(f"auflage_{item.row.id}_")],
+            )
+            for item in self.basis.coverable
+        ]
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for whole conditions only where they are given."""
+        cleaned = super().clean() or {}
+        if cleaned.get("decision") == Decision.APPROVE_WITH_CONDITIONS.value:
+            offered = [item.row.id for item in self.basis.coverable]
+            for name, text in condition_forms.missing(cleaned, offered).items():
+                if name not in self.errors:
+                    self.add_error(name, text)
+        return cleaned
 
     def wording(self) -> Wording:
         """Return what the approver chose."""
         values = self.cleaned_data
         return Wording(
-            Decision(values["decision"]), values["reason"], Meaning(values["meaning"]), values["alternative"]
+            Decision(values["decision"]),
+            values["reason"],
+            Meaning(values["meaning"]),
+            values["alternative"],
+            condition_forms.wordings(values, self._criteria),
         )
 
 

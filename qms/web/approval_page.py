@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date
 from typing import Any, Final
 from uuid import UUID
 
@@ -10,10 +11,10 @@ from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 
-from qms.approvals import documents, dossier, figures, panel, selectors, transitions
-from qms.approvals.choices import ApprovalType, Meaning
+from qms.approvals import conditions, documents, dossier, figures, panel, selectors, transitions
+from qms.approvals.choices import ApprovalType, Meaning, Severity
 from qms.approvals.dossier import BuiltDossier
-from qms.approvals.models import Approval
+from qms.approvals.models import Approval, DecisionRecord
 from qms.audit import selectors as audit
 from qms.core import clock, formats
 from qms.core.values import Assurance, Axes, Origin, Provenance
@@ -26,7 +27,7 @@ from qms.roles.roles import Role
 from qms.signing import selectors as signing
 from qms.signing.acts import Authenticator, Method
 from qms.signing.view import method_label
-from qms.web import approval_gates, approval_runs, workload_changes
+from qms.web import approval_gates, approval_runs, condition_page, workload_changes
 from qms.workloads.models import Workload
 
 HISTORY: Final = 10
@@ -61,7 +62,16 @@ def page(approval: Approval, actor: User) -> dict[str, Any]:
         "bar": bottom_bar(found),
         **head,
         **changes(approval),
+        **condition_page.page(approval, actor),
     }
+
+
+def stated_conditions(frozen: DecisionRecord) -> list[dict[str, Any]]:
+    """Return the conditions of a frozen record with their dates and words for the reader."""
+    return [
+        row | {"due": date.fromisoformat(row["due"]), "severity": Severity(row["severity"]).label}
+        for row in conditions.stated(frozen)
+    ]
 
 
 def bottom_bar(found: panel.Panel) -> dict[str, str]:

@@ -5,6 +5,7 @@ from django.urls import path
 from qms.web import (
     approval_views,
     audit_views,
+    condition_views,
     decision_views,
     evidence_views,
     health_views,
@@ -13,6 +14,7 @@ from qms.web import (
 )
 
 _APPROVAL = "freigaben/<uuid:approval_id>/"
+_CONDITION = f"{_APPROVAL}auflagen/<uuid:condition_id>/"
 
 urlpatterns = [
     path(
@@ -32,6 +34,12 @@ urlpatterns = [
     path(f"{_APPROVAL}nachweise.zip", approval_views.evidence_zip, name="approval_evidence_zip"),
     path(f"{_APPROVAL}pruefbericht/", approval_views.verification, name="approval_verification"),
     path(f"{_APPROVAL}gate-bericht/", approval_views.gate_report, name="approval_gate_report"),
+    path(f"{_CONDITION}nachweis/", condition_views.prove, name="condition_proof"),
+    path(f"{_CONDITION}bestaetigen/", condition_views.confirm, name="condition_confirm"),
+    path(f"{_CONDITION}zurueckgeben/", condition_views.give_back, name="condition_return"),
+    path(f"{_APPROVAL}nachtrag/", condition_views.complete, name="approval_addendum"),
+    path(f"{_APPROVAL}nachtrag/dokument/", condition_views.document, name="approval_addendum_document"),
+    path(f"{_APPROVAL}nachtrag/<uuid:record_id>/", condition_views.sign, name="approval_addendum_sign"),
     path("nachweise/<uuid:evidence_id>/", evidence_views.evidence, name="evidence"),
     path("nachweise/<uuid:evidence_id>/pruefen/", evidence_views.review, name="evidence_review"),
     path("nachweise/<uuid:evidence_id>/datei/", evidence_views.file, name="evidence_file"),

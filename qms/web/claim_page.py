@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from qms.audit import selectors as audit
 from qms.core import clock, formats
 from qms.evidence import selectors as evidence
 from qms.evidence.choices import EvidenceStatus
@@ -21,6 +22,7 @@ from qms.evidence.claims import Entry
 from qms.evidence.models import EvidenceItem
 from qms.gates import services as gates
 from qms.roles.models import User
+from qms.web import approval_page
 
 TONES: Final[dict[ClaimStatus, str]] = {
     ClaimStatus.OPEN: "open",
@@ -45,6 +47,22 @@ def rows(entries: list[Entry], actor: User) -> list[dict[str, Any]]:
     linked = [item.stored.evidence_id for item in entries if item.stored and item.stored.evidence_id]
     visible = set(evidence.visible_to(actor).filter(pk__in=linked).values_list("pk", flat=True))
     return [_row(item, months, today, visible) for item in entries]
+
+
+def history(entry: Entry) -> list[dict[str, Any]]:
+    """Return the last changes, newest first: when, to which status, by whom."""
+    if entry.stored is None:
+        return []
+    found = audit.history(entry.stored.audit_type, str(entry.stored.pk), limit=approval_page.HISTORY)
+    names = approval_page.names_of(item.pid for item in found)
+    return [
+        {
+            "at": item.ts,
+            "sentence": _("Status: %(status)s") % {"status": ClaimStatus(item.data["after"]["status"]).label},
+            "detail": names.get(item.pid, _("ein Lauf")),
+        }
+        for item in found
+    ]
 
 
 def summary(entries: list[Entry]) -> str:

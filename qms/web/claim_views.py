@@ -59,6 +59,7 @@ def claim(request: HttpRequest, key: str) -> HttpResponse:
         opinion = entry.statement.kind is ClaimKind.OPINION
         may_edit = guards.may(actor=actor, permission=Permission.MAINTAIN_CLAIMS) and not opinion
         context = {"row": claim_page.rows([entry], actor)[0], "form": form, "may_edit": may_edit}
+        context["history"] = claim_page.history(entry)
         crumbs = [{"label": _("Behauptungsregister"), "url": reverse("claims")}, {"label": key}]
         return render(request, "claims/claim.html", context | {"opinion": opinion, "crumbs": crumbs})
 

@@ -64,20 +64,22 @@ def break_even(facts: Facts) -> Chart[LinesDrawing] | None:
 
 
 def _needed(facts: Facts) -> Decimal | None:
-    """Return the amount that reaches the required utilisation (POL-26), None without one."""
+    """Return the amount that reaches the required utilisation (POL-26); None without one, or where it rounds to nothing."""
     required, side = facts["break_even"].get("required"), facts["target"]
     if required is None or side["paid_hours_month"] is None:
         return None
     amount = Decimal(required) * Decimal(side["paid_hours_month"]) / Decimal(side["hours_per_unit"])
-    return amount.to_integral_value(ROUND_CEILING)
+    return amount.to_integral_value(ROUND_CEILING) or None
 
 
 def _desc(facts: Facts, needed: Decimal | None) -> str:
     values = {
         "units": formats.exact(Decimal(facts["break_even"]["units"])),
         "planned": formats.exact(Decimal(facts["units_per_month"])),
-        "needed": "" if needed is None else formats.exact(needed),
     }
+    if needed is None:
+        return _("Das Ziel trägt sich ab %(units)s im Monat; geplant sind %(planned)s.") % values
+    values["needed"] = formats.exact(needed)
     return (
         _(
             "Das Ziel trägt sich ab %(units)s im Monat; mit Sicherheit nötig sind %(needed)s, geplant sind %(planned)s."

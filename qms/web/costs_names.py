@@ -6,6 +6,7 @@ from typing import Final
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as lazy
+from django.utils.translation import pgettext_lazy
 
 from qms.evidence.holder_choices import CommercialModel
 
@@ -14,7 +15,7 @@ CATEGORIES: Final[dict[str, Promise | str]] = {
     "TCO-01": lazy("Rechenzeit"),
     "TCO-02": lazy("Modellportierung"),
     "TCO-03": lazy("Datenbewegung"),
-    "TCO-04": lazy("Speicher"),
+    "TCO-04": pgettext_lazy("Kostenart", "Speicher"),
     "TCO-05": lazy("Netzwerk"),
     "TCO-06": lazy("Monitoring"),
     "TCO-07": lazy("Support"),
@@ -36,7 +37,7 @@ CYCLE: Final[dict[str, Promise]] = {
     "queue_h": lazy("Warten"),
     "transfer_h": lazy("Übertragen"),
     "compile_h": lazy("Übersetzen"),
-    "run_h": lazy("Rechnen"),
+    "run_h": pgettext_lazy("Durchlauf", "Rechnen"),
     "evaluation_h": lazy("Auswerten"),
 }
 STEPS: Final[dict[str, Promise]] = {

@@ -11,18 +11,21 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from qms.approvals import panel, selectors
-from qms.approvals.choices import Decision, Meaning
+from qms.approvals import conditions, panel, selectors
+from qms.approvals.choices import ApprovalStatus, Decision, Meaning
 from qms.approvals.models import Approval, DecisionRecord
 from qms.approvals.services import decisions
 from qms.approvals.services.acts import statement_for
+from qms.core import clock
 from qms.roles.models import User
 from qms.web import act_page, approval_gates, approval_page
 from qms.web.answers import account, done, submit
 from qms.web.approval_forms import ActForm, DecisionForm
 from qms.web.approval_views import approval_crumbs
+from qms.web.condition_forms import Basis
 
 
 @login_required
@@ -33,7 +36,7 @@ def decide(request: HttpRequest, approval_id: UUID) -> HttpResponse:
     found = selectors.get(approval_id, actor=actor)
     built = approval_page.live_dossier(found)
     shown = panel.panel(found, actor=actor, built=built)
-    form = DecisionForm(request.POST or None, possible=shown.decisions)
+    form = DecisionForm(request.POST or None, possible=shown.decisions, basis=_basis(found, shown))
 
     def command() -> HttpResponse:
         frozen = decisions.prepare_decision(actor=actor, approval_id=approval_id, wording=form.wording())
@@ -82,6 +85,19 @@ def sign(request: HttpRequest, approval_id: UUID, record_id: UUID) -> HttpRespon
     return submit(request, form, command, page) if request.method == "POST" else page()
 
 
+def _basis(found: Approval, shown: panel.Panel) -> Basis:
+    """Return what conditions may be given on, where they may be given."""
+    if not shown.coverable:
+        return Basis()
+    now = clock.now()
+    return Basis(
+        shown.coverable,
+        conditions.eligible_owners(found.workload),
+        conditions.proposed_due(now),
+        conditions.latest_due(now),
+    )
+
+
 def _act(request: HttpRequest, frozen: DecisionRecord, actor: User, form: ActForm) -> HttpResponse:
     found = frozen.approval
     statement = statement_for(frozen, actor=actor)
@@ -93,6 +109,7 @@ def _act(request: HttpRequest, frozen: DecisionRecord, actor: User, form: ActFor
         "decision": frozen.decision,
         "reason": frozen.reason,
         "alternative": frozen.alternative,
+        "conditions": approval_page.stated_conditions(frozen),
         "meaning": Meaning(frozen.meaning).label,
         "button": _("Entscheidung signieren"),
         "crumbs": [*approval_crumbs(found), {"label": _("Entscheidung bestätigen")}],
@@ -110,4 +127,9 @@ def _success(made: Approval) -> str:
         return _("Ihre Stimme ist abgegeben. Es fehlt noch eine Stimme.")
     if made.valid_until is None:
         return _("Die Ablehnung ist signiert. Das Dokument wird gesiegelt.")
+    if made.status == ApprovalStatus.CONDITIONALLY_APPROVED:
+        count = made.conditions.count()
+        return ngettext(
+            "Bedingt freigegeben mit %(n)d Auflage.", "Bedingt freigegeben mit %(n)d Auflagen.", count
+        ) % {"n": count}
     return _("Die Freigabe ist erteilt. Sie wird wirksam, sobald das Dokument gesiegelt ist.")

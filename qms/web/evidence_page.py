@@ -18,7 +18,7 @@ from qms.core import formats, store
 from qms.core.values import Assurance, Axes, Metric, MetricError, Origin, Provenance
 from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
-from qms.web import evidence_costs, evidence_holders, evidence_porting, evidence_targets
+from qms.web import evidence_costs, evidence_deviations, evidence_holders, evidence_porting, evidence_targets
 from qms.web.evidence_names import MANIFEST, NAMES, WORDS
 from qms.web.templatetags.status_table import STATUS
 from qms.workloads.choices import PlatformKind
@@ -55,16 +55,17 @@ def facts_view(item: EvidenceItem) -> FactsView:
     except store.StoredFileError:
         return FactsView(damaged=True)
     replay = {f"replay.{key}": value for key, value in (facts.get("replay") or {}).items()}
+    recorded_once = evidence_holders.table_of(item.type, facts)
     listing = json.dumps(facts, ensure_ascii=False, indent=1, sort_keys=True)
     return FactsView(
         metrics=[_metric(row) for row in facts.get("metrics", [])],
         outputs=[_output(row) for row in _outputs(facts)],
-        rows=[] if item.type in BUSINESS else _rows(facts | replay | _lineage(facts), NAMES),
+        rows=[] if item.type in BUSINESS or recorded_once else _rows(facts | replay | _lineage(facts), NAMES),
         platform=_rows(_platform(facts), NAMES),
         operations=evidence_porting.operations(facts),
         effort=evidence_porting.effort(facts) if item.type == EvidenceType.PORTING else None,
         targets=evidence_targets.table_of(item),
-        recorded=evidence_holders.table_of(item.type, facts),
+        recorded=recorded_once or evidence_deviations.table_of(facts),
         costs=evidence_costs.shown(facts, axes_of(item)) if item.type == EvidenceType.COSTS else None,
         demand=evidence_costs.demand(facts, axes_of(item)) if item.type == EvidenceType.DEMAND else None,
         manifest=_rows(_flat(facts.get("manifest") or {}), MANIFEST),

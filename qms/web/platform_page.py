@@ -97,6 +97,9 @@ class SectionView:
     may_record: bool
 
 
+_SCALED: Final = frozenset({"B", "B/s", "FLOP/s", "Hz"})
+# Decimal steps, as vendors state sizes and clocks ("40 GB", "850 MHz").
+_STEPS: Final = tuple((Decimal(10) ** (3 * power), "kMGTP"[power - 1]) for power in range(5, 0, -1))
 _PARAMETERS: Final = {
     "cores": lazy("Kerne"),
     "usable_pes": lazy("nutzbare Kerne"),
@@ -226,7 +229,12 @@ def _parameter_value(value: str, unit: str) -> str:
         number = Decimal(value)
     except InvalidOperation:
         return value
-    return formats.exact(number) if unit in {"", "1"} else formats.exact_quantity(number, unit)
+    if unit in {"", "1"}:
+        return formats.exact(number)
+    for step, prefix in _STEPS if unit in _SCALED else ():
+        if abs(number) >= step:
+            return formats.exact_quantity(number / step, f"{prefix}{unit}")
+    return formats.exact_quantity(number, unit)
 
 
 def latest_day() -> date:

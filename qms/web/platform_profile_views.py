@@ -17,6 +17,7 @@ from django.views.decorators.http import require_http_methods
 
 from qms.evidence import selectors
 from qms.web.answers import account, done, submit
+from qms.web.workload_fields import NumberField
 from qms.workloads.choices import PlatformKind
 from qms.workloads.models import PLATFORM_TUPLE, PlatformProfile
 from qms.workloads.services import platforms
@@ -50,21 +51,46 @@ class PlatformForm(forms.Form):
         required=False,
         help_text=lazy("Beispiel: Eigenbetrieb, gemietet, Cloud"),
     )
+    devices = NumberField(
+        label=lazy("Zahl der Geräte"),
+        required=False,
+        help_text=lazy("Ohne diese Zahl wird keine Auslastung der Rechenleistung (MFU) berechnet."),
+    )
+    memory_gb = NumberField(
+        label=lazy("Speicher je Gerät in GB"),
+        required=False,
+        help_text=lazy("Größter zusammenhängender Speicher, 1 GB = 10⁹ Byte. Beispiel: 80"),
+    )
+    peak_tflops = NumberField(
+        label=lazy("Rechenleistung je Gerät in TFLOP/s"),
+        required=False,
+        help_text=lazy("Bei 16 Bit und dichten Matrizen. Beispiel: 989"),
+    )
+    figures_source = forms.CharField(
+        label=lazy("Quelle der Zahlen"),
+        max_length=200,
+        required=False,
+        help_text=lazy("Beispiel: Datenblatt des Herstellers, Ausgabe 2025"),
+    )
+
+    version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, platform: PlatformProfile | None = None, **kwargs: Any) -> None:
         """Start with what is stored."""
         super().__init__(*args, **kwargs)
-        for name in PLATFORM_TUPLE:
+        for name in (*PLATFORM_TUPLE, *platforms.FIGURES, "figures_source"):
             self.fields[name].asked_later = True  # type: ignore[attr-defined]  # read by the field template
         if platform is not None:
-            self.initial = {name: getattr(platform, name) for name in self.fields}
+            texts = {name: getattr(platform, name) for name in self.fields if hasattr(platform, name)}
+            self.initial = texts | platforms.entered(platform)
 
     def to_data(self) -> PlatformData:
         """Return what the command takes."""
         values = self.cleaned_data
-        texts = {name: values[name].strip() for name in _FIELDS}
+        texts = {name: values[name].strip() for name in (*_FIELDS, "figures_source")}
+        figures = {name: values[name] for name in platforms.FIGURES}
         return PlatformData(
-            values["name"].strip(), PlatformKind(values["kind"]), values["is_existing"], **texts
+            values["name"].strip(), PlatformKind(values["kind"]), values["is_existing"], **texts, **figures
         )
 
 
@@ -95,7 +121,12 @@ def edit(request: HttpRequest, platform_id: UUID) -> HttpResponse:
     form = PlatformForm(request.POST or None, platform=found)
 
     def command() -> HttpResponse:
-        made = platforms.update_platform(actor=actor, platform_id=platform_id, data=form.to_data())
+        made = platforms.update_platform(
+            actor=actor,
+            platform_id=platform_id,
+            data=form.to_data(),
+            expected_version=form.cleaned_data["version"],
+        )
         return _saved(request, made)
 
     return _answer(request, form, command, found)

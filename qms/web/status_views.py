@@ -61,11 +61,17 @@ def state_of(approval: Approval) -> StatusView:
         label = str(ApprovalStatus(approval.status).label)
         text = _("Die Freigabe ist nicht mehr in Kraft: %(status)s.") % {"status": label}
         return StatusView(approval.status, label, "bad", text)
+    return _of_active(approval, force)
+
+
+def _of_active(approval: Approval, force: selectors.Force) -> StatusView:
     if force.outdated:
         text = _(
             "Inhalt oder Nachweise haben sich seit der Entscheidung geändert. Die Freigabe gilt dafür nicht."
         )
         return StatusView("VERALTET", _("veraltet"), "warn", text)
+    if force.halted:
+        return StatusView("UEBERFAELLIG", _("nicht wirksam"), "bad", force.halted)
     if force.in_force:
         day = formats.day(approval.valid_until) if approval.valid_until else ""
         text = _("Die Freigabe ist heute wirksam und gilt bis %(day)s.") % {"day": day}

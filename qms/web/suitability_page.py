@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as lazy
 
 from qms.core import clock, formats
 from qms.gates import bottleneck, exclusions
@@ -14,6 +15,7 @@ from qms.gates import services as gates
 from qms.gates.choices import ApprovalType
 from qms.gates.engine import GateReport
 from qms.gates.facts import Facts
+from qms.gates.judged import BOTTLENECKS
 from qms.gates.policy import Policy
 from qms.web import workload_criteria_view
 from qms.web.workload_criteria_view import CriterionView
@@ -28,10 +30,10 @@ SECTIONS: Final[dict[str, tuple[str, ...]]] = {
     "alternatives": ("G2-5",),
     "organisation": ("G2-4",),
 }
-INCLUSIONS: Final = {
-    BottleneckType.COMMUNICATION: "E1",
-    BottleneckType.MEMORY_CAPACITY: "E2",
-    BottleneckType.RESPONSE: "E3",
+PROVEN: Final = {
+    BottleneckType.COMMUNICATION: lazy("Kommunikation"),
+    BottleneckType.MEMORY_CAPACITY: lazy("Speicher"),
+    BottleneckType.RESPONSE: lazy("Antwortzeit oder Durchsatz"),
 }
 _PER_GB: Final = {"GB": 1, "MB": 1000, "kB": 10**6}
 Fact = dict[str, Any]
@@ -45,6 +47,7 @@ def context(workload: Workload) -> dict[str, Any]:
         "needed": is_needed(facts),
         "training": workload.mode != Mode.INFERENCE,
         "bottleneck_facts": [_baseline(facts), _state(workload)],
+        "confirmed": _confirmed(facts, policy, report),
         "proofs": _proofs(facts, policy),
         "exclusions": _exclusions(facts, policy),
         "load_facts": _load(facts, policy),
@@ -75,13 +78,23 @@ def _baseline(facts: Facts) -> Fact:
     return {"label": label, "value": _("%(kind)s, Geräte: %(devices)s") % values}
 
 
+def _confirmed(facts: Facts, policy: Policy, report: GateReport) -> str:
+    """Return that the suitability is confirmed, and by which bottlenecks; "" before G2 is green (SZ-01.3)."""
+    if not is_needed(facts) or not report.gate_met("G2"):
+        return ""
+    names = [str(PROVEN[item.type]) for item in bottleneck.proofs(facts, policy) if item.proven]
+    *first, last = names or [""]
+    both = _("%(first)s und %(last)s") % {"first": ", ".join(first), "last": last} if first else last
+    return _("Eignung bestätigt: Engpass %(names)s nachgewiesen (G2-1).") % {"names": both}
+
+
 def _proofs(facts: Facts, policy: Policy) -> list[dict[str, Any]]:
     """Return E1 to E3 with what was found; nothing before there are values of the platform in use."""
     if not is_needed(facts):
         return []
     return [
         {
-            "code": INCLUSIONS[item.type],
+            "code": BOTTLENECKS[item.type],
             "label": item.type.label,
             "value": item.value_de,
             "threshold": item.threshold_de,
@@ -93,11 +106,34 @@ def _proofs(facts: Facts, policy: Policy) -> list[dict[str, Any]]:
 
 
 def _exclusions(facts: Facts, policy: Policy) -> list[dict[str, Any]]:
-    """Return the exclusions A1 to A4 that apply, with what suits better."""
+    """Return the exclusions A1 to A4 that apply, with what suits better; `sentence`: what SZ-11.1 says of A4."""
     return [
-        {"code": item.code, "value": item.value_de, "better": item.alternative.label}
+        {
+            "code": item.code,
+            "value": item.value_de,
+            "better": item.alternative.label,
+            "sentence": _unsupported(facts, policy) if item.code == "A4" else "",
+        }
         for item in exclusions.excluded(facts, policy)
     ]
+
+
+def _unsupported(facts: Facts, policy: Policy) -> str:
+    found, limit = exclusions.operators(facts), policy.share("POL-09", "exclude_above")
+    if found is None or Decimal(found[0]) / found[1] <= limit:
+        return ""
+    whole = found[0] * 100 % found[1] == 0
+    values = {
+        "share": formats.percent(Decimal(found[0]) / found[1], 0 if whole else 1),
+        "limit": formats.percent(limit, 0),
+    }
+    return (
+        _(
+            "%(share)s der Knoten nicht unterstützt (zulässig %(limit)s). Empfehlung: nicht geeignet. Alternative: GPU "
+            "optimieren oder Managed-API (G2-3)."
+        )
+        % values
+    )
 
 
 def _needed_state(workload: Workload) -> Decimal | None:

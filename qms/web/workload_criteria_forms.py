@@ -1,4 +1,4 @@
-"""Screen 3 (Ziele): one quality target, fallback path, pilot frame, abort rules; six fields are asked, the rest proposed."""
+"""Screen 3 (Ziele): targets, fallback path, pilot frame, abort rules; six fields are asked, the rest proposed."""
 
 from __future__ import annotations
 
@@ -12,33 +12,15 @@ from django.utils.translation import gettext_lazy as lazy
 from qms.core import clock
 from qms.web.workload_fields import DayField, NumberField
 from qms.web.workload_forms import StepForm
+from qms.web.workload_target_fields import chosen, quality_choices, service_choices, target_data
 from qms.workloads import abort_explain, abort_grammar, abort_templates
 from qms.workloads.choices import AbortCategory, Comparator, Criticality, Flag, Level, Mode
-from qms.workloads.metrics import catalogue
 from qms.workloads.models import PlatformProfile, Workload
 from qms.workloads.services.criteria import AbortRuleData, CriteriaData, TargetData
 
-# Metrics a baseline and a target run can both show; the first is proposed.
-QUALITY_METRICS: Final = (
-    "output_cosine",
-    "output_rel_dev",
-    "eval_score",
-    "error_rate",
-    "e2e_latency_ms",
-    "throughput_samples_s",
-)
 PILOT_LENGTH: Final = timedelta(days=60)  # proposal; the longest is POL-01
 RTO_MIN: Final = {Criticality.NORMAL.value: 240, Criticality.BUSINESS_CRITICAL.value: 60}  # POL-17
 RULES_PREFIX: Final = "regeln"
-
-
-def metric_choices() -> list[tuple[str, str]]:
-    """Return the metrics a quality target can use, each with its unit."""
-    names = catalogue()
-    units = {"ratio": _("Anteil von 0 bis 1"), "*": _("Wert von 0 bis 1"), "n": _("Anzahl")}
-    return [
-        (key, f"{names[key].name} ({units.get(names[key].unit, names[key].unit)})") for key in QUALITY_METRICS
-    ]
 
 
 class CriteriaForm(StepForm):
@@ -46,7 +28,7 @@ class CriteriaForm(StepForm):
 
     metric = forms.ChoiceField(
         label=lazy("Woran erkennen Sie, dass das Ergebnis gut genug ist?"),
-        choices=metric_choices,
+        choices=quality_choices,
         help_text=lazy(
             "Eine Messgröße, die Vergleichsbasis und Ziellauf beide zeigen. Kosinusähnlichkeit: Die Ausgaben zeigen "
             "in dieselbe Richtung wie auf der bestehenden Plattform; 1 ist gleich, 0,999 fast gleich."
@@ -64,6 +46,21 @@ class CriteriaForm(StepForm):
     )
     threshold = NumberField(
         label=lazy("Schwelle"),
+        max_digits=20,
+        decimal_places=8,
+    )
+    service_metric = forms.ChoiceField(
+        label=lazy("Welche Zeit oder welcher Durchsatz muss erreicht werden?"),
+        required=False,
+        choices=service_choices,
+        help_text=lazy(
+            "Nötig, wenn Antwortzeit oder Durchsatz der Grund für den Wafer ist: Nur ein Ziel, das Ihre bestehende "
+            "Plattform verfehlt, belegt diesen Engpass (G2-1)."
+        ),
+    )
+    service_threshold = NumberField(
+        label=lazy("Zeit höchstens, Durchsatz mindestens"),
+        required=False,
         max_digits=20,
         decimal_places=8,
     )
@@ -130,17 +127,15 @@ class CriteriaForm(StepForm):
         """Return whether one of the folded fields has an error, so that the page opens them."""
         return any(name in self.errors for name in self.proposals)
 
+    @property
+    def service_open(self) -> bool:
+        """Return whether the further target has an answer or an error, so that the page opens it."""
+        names = ("service_metric", "service_threshold")
+        return any(self[name].value() not in {None, ""} or name in self.errors for name in names)
+
     def to_data(self, rules: tuple[AbortRuleData, ...]) -> CriteriaData:
         """Return what the command takes."""
         data = self.cleaned_data
-        unit = catalogue()[data["metric"]].unit
-        target = TargetData(
-            metric=data["metric"],
-            dataset_version=data["dataset_version"],
-            comparator=data["comparator"],
-            threshold=data["threshold"],
-            unit="" if unit == "*" else unit,
-        )
         names = (
             "fallback_platform",
             "fallback_steps",
@@ -152,7 +147,29 @@ class CriteriaForm(StepForm):
             "scope",
             "success_measure",
         )
-        return CriteriaData(targets=(target,), abort_rules=rules, **{name: data[name] for name in names})
+        return CriteriaData(
+            targets=self._targets(), abort_rules=rules, **{name: data[name] for name in names}
+        )
+
+    def clean(self) -> dict[str, Any]:
+        """Ask for metric and threshold of the further target together."""
+        data: dict[str, Any] = super().clean() or self.cleaned_data
+        if data.get("service_metric") and "service_threshold" not in self.errors:
+            if data.get("service_threshold") is None:
+                self.add_error(
+                    "service_threshold", _("Bitte geben Sie zum weiteren Ziel auch die Schwelle an.")
+                )
+        elif data.get("service_threshold") is not None:
+            self.add_error("service_metric", _("Bitte wählen Sie zur Schwelle auch die Messgröße."))
+        return data
+
+    def _targets(self) -> tuple[TargetData, ...]:
+        data = self.cleaned_data
+        dataset = data["dataset_version"]
+        quality = target_data(data["metric"], data["threshold"], dataset, Comparator(data["comparator"]))
+        if not data["service_metric"]:
+            return (quality,)
+        return quality, target_data(data["service_metric"], data["service_threshold"], dataset)
 
 
 class AbortRuleForm(forms.Form):
@@ -278,10 +295,13 @@ def _caret(text: str, line: int, column: int) -> str:
 
 def _stored(workload: Workload) -> dict[str, Any]:
     values: dict[str, Any] = {"content_sha256": workload.content_sha256}
-    target = workload.quality_targets.first()
-    if target is not None:
-        names = ("metric", "dataset_version", "comparator", "threshold")
-        values |= {name: getattr(target, name) for name in names}
+    for number, target in enumerate(workload.quality_targets.order_by("target_id")[:2]):
+        if number == 0:
+            values |= {
+                name: getattr(target, name) for name in ("dataset_version", "comparator", "threshold")
+            } | {"metric": chosen(target)}
+        else:
+            values |= {"service_metric": chosen(target), "service_threshold": target.threshold}
     fallback = getattr(workload, "fallback", None)
     if fallback is not None:
         values |= {"fallback_platform": fallback.platform_id, "fallback_steps": fallback.steps}
@@ -295,10 +315,12 @@ def _stored(workload: Workload) -> dict[str, Any]:
 
 def _proposal(workload: Workload) -> dict[str, Any]:
     today = clock.now().date()
-    existing = PlatformProfile.objects.complete().filter(is_existing=True).first()
+    existing = PlatformProfile.objects.complete().filter(is_existing=True)[:2]
     wafer = PlatformProfile.objects.complete().filter(is_existing=False, kind="WAFER_SCALE").first()
     return {
-        "fallback_platform": existing.pk if existing else None,
+        **(
+            {"fallback_platform": existing[0].pk} if len(existing) == 1 else {}
+        ),  # of several a person chooses
         "comparator": Comparator.AT_LEAST.value,
         "pilot_platform": wafer.pk if wafer else None,
         "pilot_start": today,

@@ -55,7 +55,12 @@ REMEDIES: Final[dict[Cause, Remedy]] = {
         Role.WORKLOAD_OWNER.label,
         lazy("Auf der Seite „Modell“ die Stufe der Modellgewichte angeben."),
         "pilot_model",
-    )
+    ),
+    Cause.ANOTHER_WORKLOAD: Remedy(
+        Role.PILOT_LEAD.label,
+        lazy("Mit dem Messbefehl neu messen, oder die Abweichungen auflisten."),
+        "pilot_deviations",
+    ),
 }
 
 

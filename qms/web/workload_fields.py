@@ -17,7 +17,8 @@ _SPACES: Final = re.compile(r"[\s\u00a0\u202f€%]")
 class NumberField(forms.DecimalField):
     """A number with decimal comma or decimal point; points between groups of three are read as such or refused.
 
-    money: "20.000" is twenty thousand. Otherwise it could also be twenty, and the person is asked.
+    money: "20.000" is twenty thousand. Otherwise it could also be twenty, and the person is asked; "20.000.000"
+    can only be one number.
     """
 
     def __init__(self, *, money: bool = False, **kwargs: Any) -> None:
@@ -31,9 +32,12 @@ class NumberField(forms.DecimalField):
             return super().to_python(value)
         text = _SPACES.sub("", value)
         if "," in text:
-            text = text.replace(".", "").replace(",", ".")
+            whole, _comma, decimals = text.partition(",")
+            if "." in decimals or ("." in whole and not _GROUPED.fullmatch(whole)):
+                raise ValidationError(self.error_messages["invalid"], code="invalid")
+            text = f"{whole.replace('.', '')}.{decimals}"
         elif _GROUPED.fullmatch(text):
-            if not self._money:
+            if not self._money and text.count(".") == 1:
                 plain, comma = text.replace(".", ""), text.replace(".", ",")
                 raise ValidationError(
                     _("Bitte schreiben Sie %(plain)s oder %(comma)s.") % {"plain": plain, "comma": comma}

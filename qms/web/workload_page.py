@@ -95,6 +95,7 @@ def overview(workload: Workload, actor: User) -> dict[str, Any]:
         "targets": targets(workload),
         "rules": sentences(workload),
         "suitability": suitability_page.summary(workload),
+        "suitability_needed": report.gap is None,
         "items": _item_rows(items),
         "has_porting": EvidenceType.PORTING in progress.evidence,
         "approvals": approvals,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from django.utils.translation import gettext_lazy as _
 
 from qms.core.coded import Coded
@@ -47,6 +49,10 @@ class Mode(Coded):
     TRAINING = "TRAINING", _("Training")
     FINE_TUNING = "FEINABSTIMMUNG", _("Feinabstimmung")
     INFERENCE = "INFERENZ", _("Inferenz")
+
+
+TRAINING: Final = (Mode.TRAINING, Mode.FINE_TUNING)
+"""The modes in which weights change: forward and backward are computed."""
 
 
 class Criticality(Coded):
@@ -217,6 +223,20 @@ class UsageKind(Coded):
     REGULAR = "REGELBETRIEB", _("Regelbetrieb")
     PROTOTYPE = "PROTOTYP", _("Prototyp")
     NOTEBOOK = "NOTEBOOK", _("Notebook")
+
+
+class DeviationField(Coded):
+    """An input in which a target run may differ from its baseline, each listed and approved (spec 3.7.3)."""
+
+    BATCH = "BATCHGROESSE", _("Batchgröße")
+    SEQUENCES = "SEQUENZLAENGEN", _("Längen der Eingaben und Ausgaben")
+    DATASET = "DATENSATZ", _("Datensatz oder Aufteilung")
+    PREPROCESSING = "VORVERARBEITUNG", _("Vorverarbeitung oder Tokenizer")
+    PRECISION = "ZAHLENFORMAT", _("Zahlenformat")
+    OPTIMISER = "OPTIMIERER", _("Optimierer oder Hyperparameter")
+    SEED = "ZUFALLSSTART", _("Zufallsstart")
+    REQUESTS = "ANFRAGEPROFIL", _("Anfrageprofil")
+    FINGERPRINT = "OHNE_FINGERABDRUCK", _("Messdatei ohne Fingerabdruck")
 
 
 class AlternativeOption(Coded):

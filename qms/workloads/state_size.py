@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from qms.workloads.choices import Mode
+from qms.workloads.choices import TRAINING, Mode
 
 TRAINING_BYTES_PER_PARAMETER: Final = 16
 """Mixed precision with Adam: weights and gradients in 16 bit, master weights and two moments in 32 bit (2+2+4+4+4)."""
@@ -15,7 +15,7 @@ GB: Final = 10**9
 
 def state_bytes(mode: str, model_facts: Mapping[str, Any]) -> int | None:
     """Return the needed state in bytes: for training per parameter, for inference the weights; None if unknown."""
-    if mode in {Mode.TRAINING, Mode.FINE_TUNING}:
+    if mode in TRAINING:
         params = model_facts.get("params")
         return None if params is None else TRAINING_BYTES_PER_PARAMETER * int(params)
     weights = model_facts.get("weight_bytes")

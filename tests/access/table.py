@@ -21,6 +21,7 @@ from qms.workloads.models import PlatformProfile
 from tests.access import (
     rows_comparison,
     rows_costs,
+    rows_deviations,
     rows_import,
     rows_measure,
     rows_platform,
@@ -427,6 +428,7 @@ ROWS: Final[tuple[Row, ...]] = (
     ),
     *rows_comparison.ROWS,
     *rows_costs.ROWS,
+    *rows_deviations.ROWS,
     *rows_import.ROWS,
     *rows_measure.ROWS,
     *rows_platform.ROWS,

@@ -23,9 +23,12 @@ ONLY_IN = {
     "django.template": (*HTTP_HOMES, "qms.signing.render"),
     "django.db.models.signals": ("qms.audit.apps", "qms.roles.apps"),
     "subprocess": (
+        "qms.core.backup_database",  # pg_dump and pg_restore
         "qms.core.isolation",
+        "qms.core.restore",  # checks restored data in a process that runs on them
         "qms.core.supervisor",
         "pilots.baseline.measure_graph",  # a fresh process per repetition, at the side of the person who measures
+        "pilots.demo_cases",  # the measuring command, as its users start it
         "pilots.demo_output",
         "pilots.graph.cli.origin",  # asks git, at the side of the person who captures
         "pilots.management.commands.demo",
@@ -36,7 +39,7 @@ ONLY_IN = {
     "ctypes": ("qms.core.libraries", "qms.core.tether", "pilots.baseline"),
     "multiprocessing": (),
     "asyncio": ("qms.signing",),
-    "sqlite3": ("qms.core.management.commands.prepare", "qms.audit"),
+    "sqlite3": ("qms.core.backup_database", "qms.audit"),
     "requests": (),
     "urllib.request": ("qms.signing.timestamps", "qms.signing.tsa_client"),
     "time.sleep": (),

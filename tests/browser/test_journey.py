@@ -160,6 +160,7 @@ def targets(journey: Journey) -> None:
     journey.screen("Ziele", owner)
     owner.reads("über 1.200\u00a0ms liegt")
     owner.fill(threshold="0,999", dataset_version="Prüfdaten Stand 2026-10", budget_cap_eur="20.000")
+    owner.select(fallback_platform="Server im Einsatz")
     owner.press("Speichern")
 
 
@@ -177,7 +178,7 @@ def emulation(journey: Journey) -> None:
     owner.press("Zum Workload")
     owner.press("Ziellauf starten")
     journey.screen("Emulation", owner)
-    owner.reads("Mit dem Start werden Ziele und Abbruchkriterien eingefroren.")
+    owner.reads("Mit dem Start werden Ziele, Abbruchkriterien und Hauptmessgrößen eingefroren.")
     run_of(owner, "Emulation starten")
     owner.reads("Zielplattform emuliert – keine Aussage unter realen Bedingungen")
 

@@ -89,6 +89,11 @@ class Visitor:
         for name, value in values.items():
             self.page.locator(f"main [name={name}]").fill(value)
 
+    def select(self, **labels: str) -> None:
+        """Choose in lists by name and by what the person reads."""
+        for name, label in labels.items():
+            self.page.locator(f"main select[name={name}]").select_option(label=label)
+
     def choose(self, **values: str) -> None:
         """Choose radio buttons or check boxes by name and value."""
         for name, value in values.items():

@@ -15,6 +15,7 @@ from qms.core import clock
 from qms.core.clock import timestamp
 from qms.evidence.models import EvidenceItem
 from qms.gates import evidence_facts
+from qms.roles.roles import Role
 from qms.workloads.choices import PlatformKind
 from qms.workloads.models import PlatformProfile
 from qms.workloads.services import platforms
@@ -293,3 +294,17 @@ def test_only_a_result_that_counts_is_the_latest_target_run(world: World):
 def test_the_target_page_leads_to_the_announcement(world: World):
     page = world.browser("pl01").get(address("pilot_target", world.workload_id)).content.decode()
     assert f'href="{address("pilot_announce", world.workload_id)}"' in page
+
+
+def test_who_handed_the_files_in_produced_them_and_accepts_them_not(world: World):
+    """The one who announced chose no file (SoD-03)."""
+    real_system(world)
+    announce(world)
+    hand_in(world, load_at(clock.now()), "wo01")
+    item = EvidenceItem.objects.get(type="EV-04")
+    assert item.producer == world.user("wo01").person
+    world.grant("wo01", Role.REVIEWER)
+    data = {"accept": "ja", "compared_with": "", "reason": ""}
+    with nothing_but("SOD_VERLETZUNG", id="SoD-03"):
+        answer = world.browser("wo01").post(address("evidence_review", item.pk), data, headers=JSON)
+    assert answer.status_code == 403

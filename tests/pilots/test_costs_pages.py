@@ -44,10 +44,10 @@ def page(world: World, name: str = "wo01") -> str:
     return screen(world.browser(name).get(address("pilot_costs", world.workload_id)))
 
 
-def in_use() -> None:
+def in_use(**changes: object) -> None:
     """Let the baseline come from the platform in use: a newer report that says so replaces the one made here."""
     found = item(EvidenceType.BASELINE_REPORT)
-    facts = found.facts()
+    facts = found.facts() | changes
     facts["platform"] |= {"development_machine": False, "profile": "DISKRET-4GPU", "kind": "GPU_CLUSTER"}
     with unit(actor=SYSTEM):
         evidence.submit(
@@ -86,7 +86,7 @@ def test_the_worked_check_of_the_specification_stands_on_the_page(world: World) 
     in_use()
     assert post(world, form()).status_code == 302
     facts = item().facts()
-    assert (facts["ratio"], facts["target"]["unit_cost"]) == ("0.717", "1433.33")
+    assert (facts["ratio"], facts["target"]["unit_cost"]) == ("0.716667", "1433.33")
     assert facts["break_even"]["units"] == "32"
     shown = page(world)
     for text in (
@@ -100,6 +100,16 @@ def test_the_worked_check_of_the_specification_stands_on_the_page(world: World) 
     ):
         assert text in shown, text
     assert "0,883" in evidence_page(world)
+
+
+@pytest.mark.parametrize("hours", ["999999999999", "270"])
+def test_paid_hours_of_any_size_leave_a_page_that_can_be_read_and_corrected(world: World, hours: str) -> None:
+    in_use()
+    assert post(world, form(target_paid_hours=hours)).status_code == 302
+    assert "Kosten über der Menge" in page(world)
+    assert "nötig sind ," not in page(world)
+    assert world.browser("pr01").get(address("evidence", item().pk)).status_code == 200
+    assert post(world, form()).status_code == 302
 
 
 def test_the_evidence_says_everything_in_words(world: World) -> None:

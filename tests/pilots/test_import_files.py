@@ -145,3 +145,60 @@ def test_the_form_says_its_limit_before_anything_is_sent(world: World):
     page = world.browser("pl01").get(address("pilot_baseline", world.workload_id)).content.decode()
     assert 'data-max-bytes="8388608"' in page
     assert "multiple" in page
+
+
+def look(world: World, *files: tuple[bytes, str], who: str = "pl01", **fields: str) -> Any:
+    sent = [SimpleUploadedFile(name, data) for data, name in files]
+    data = {"file": sent, "platform": platform("DISKRET-4GPU"), "look": "1"} | fields
+    return world.browser(who).post(address("pilot_baseline", world.workload_id), data)
+
+
+def test_files_can_be_looked_at_before_they_become_evidence(world: World):
+    with nothing_but(""):
+        answer = look(world, *named(LOAD, QUALITY))
+    assert answer.status_code == 200
+    shown = screen(answer)
+    for text in (
+        "Erkannt, noch nichts gespeichert",
+        "Zum Übernehmen wählen Sie die Dateien bitte noch einmal",
+        LOAD,
+        QUALITY,
+        "vLLM",
+        "Durchsatz",
+        "Was die Datei nicht sagen kann",
+    ):
+        assert text in shown
+    assert not Run.objects.exists()
+    assert not EvidenceItem.objects.exists()
+    assert post(world, *named(LOAD, QUALITY)).status_code == 302
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_look_says_what_would_be_refused_and_leaves_no_event(world: World, name: str):
+    files, sentence = REFUSED[name]
+    with nothing_but(""):
+        answer = look(world, *files)
+    assert answer.status_code == 422
+    assert sentence in screen(answer)
+
+
+@pytest.mark.parametrize(
+    ("files", "fields", "sentence"),
+    [
+        ([], {}, "Bitte wählen Sie eine Datei."),
+        ([(load(LOAD), LOAD)], {"platform": ""}, "Bitte nennen Sie die Plattform"),
+        ([(load(LOAD), f"{place}.json") for place in range(6)], {}, "höchstens fünf Dateien"),
+    ],
+)
+def test_a_look_has_the_limits_of_handing_in(
+    world: World, files: list[tuple[bytes, str]], fields: dict[str, str], sentence: str
+):
+    answer = look(world, *files, **fields)
+    assert answer.status_code == 422
+    assert sentence in screen(answer)
+
+
+def test_who_may_not_hand_in_may_not_look(world: World):
+    with nothing_but("ZUGRIFF_VERWEIGERT"):
+        answer = look(world, *named(LOAD), who="au01")
+    assert answer.status_code == 403

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from datetime import UTC, datetime
 
 import pytest
@@ -187,8 +188,12 @@ def test_a_signature_that_does_not_fit_is_refused_and_nothing_is_stored(world: W
     )
 
 
-def test_a_measurement_of_another_model_is_refused(world: World) -> None:
-    answer = upload(world, signed(measured("4-6-2"), KEY))
+@pytest.mark.parametrize("named", [True, False])
+def test_a_measurement_of_another_model_or_of_none_is_refused(world: World, named: bool) -> None:
+    found = measured("4-6-2") if named else own_model(world)
+    if not named:
+        found["workload"]["model_digest"] = ""  # type: ignore[index]
+    answer = upload(world, signed(found, KEY))
     assert "Die Datei misst ein anderes Modell als das dieses Workloads" in screen(answer)
     assert not Run.objects.exists()
 
@@ -205,6 +210,32 @@ def test_the_same_file_on_a_development_machine_keeps_its_label(world: World) ->
     assert baseline().facts()["platform"]["development_machine"] is True
     shown = screen(world.browser("pl01").get(address("run", Run.objects.get().pk)))
     assert "Kein Vergleichsfaktor: Vergleichsbasis stammt von einem Entwicklungsrechner." in shown
+
+
+def test_one_measurement_is_not_handed_in_for_two_platforms(world: World) -> None:
+    register(world)
+    data = signed(own_model(world), KEY)
+    upload(world, data, "DIESER-RECHNER")
+    browser = world.browser("pl01")
+    with nothing_but("NACHWEIS_VERWEIGERT", id="EV-02"):
+        answer = upload(world, data, SERVER, browser=browser)
+    assert "Diese Messung ist schon für eine andere Plattform eingereicht" in screen(answer)
+    assert upload(world, data, "DIESER-RECHNER").status_code == 302  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("point", ["01" + "00" * 31, "00" * 32, "ec" + "ff" * 30 + "7f", "ec" + "ff" * 31])
+def test_a_key_whose_signatures_fit_several_texts_is_no_key(point: str) -> None:
+    """The identity and its neighbours: without a private key a "signature" fits, by chance or always."""
+    public, one = bytes.fromhex(point), bytes([1]) + bytes(31)
+    text = base64.b64encode(public).decode()
+    for first in (one, public):
+        value = base64.b64encode(first + bytes(32)).decode()
+        found = {"algorithm": signature.ALGORITHM, "public_key": text, "value": value}
+        for number in range(16):
+            with pytest.raises(signature.SignatureError, match="Die Signatur passt nicht"):
+                signature.verified_key({"number": number}, found)
+        with pytest.raises(signature.SignatureError, match="keine gültige Registrierzeile"):
+            signature.read_card(f"{signature.CARD}:{text}:{value}")
 
 
 def test_a_spread_above_five_per_cent_fails_g3_3(world: World) -> None:

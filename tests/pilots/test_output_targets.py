@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 
-from qms.approvals import figures, sections
+from qms.approvals import figures, sections, sections_case
 from qms.approvals.dossier import BuiltDossier
 from qms.audit.actors import SYSTEM
 from qms.audit.events import AuditKind
@@ -98,4 +98,4 @@ def test_the_document_says_what_porting_took(world: World, porting: PortingFacts
     facts = replace(complete(), porting=porting)
     built = BuiltDossier({}, "", None, facts)
     assert figures.porting_effort(built) == text
-    assert text in str(sections.proof(built))
+    assert text in str(sections_case.proof(built))

@@ -135,8 +135,8 @@ def _benchmark(trace: _Trace, others: Mapping[str, Any]) -> ImportedBenchmark:
         tool=NAME,
         metrics=tuple(metrics),
         what_it_says=(
-            f"Fenster {window / 1e3:.3f} ms auf {len(trace.devices)} Geräten, {trace.kernels} Kernel.",
-            f"Beschäftigt {busy / 1e3:.3f} ms, nicht verdeckte Kommunikation {exposed / 1e3:.3f} ms.",
+            f"Fenster {_milliseconds(window)}, Geräte: {len(trace.devices)}, Kernel: {trace.kernels}.",
+            f"Beschäftigt {_milliseconds(busy)}, nicht verdeckte Kommunikation {_milliseconds(exposed)}.",
             f"Spur {text_of(others, 'traceName')}.",
         ),
         what_it_cannot_say=(
@@ -169,3 +169,8 @@ def _union(*parts: array[float]) -> float:
     reached = np.maximum.accumulate(pairs[:, 1])
     before = np.concatenate([[-np.inf], reached[:-1]])
     return float(np.maximum(0.0, pairs[:, 1] - np.maximum(pairs[:, 0], before)).sum())
+
+
+def _milliseconds(microseconds: float) -> str:
+    """Return a time in ms with decimal comma ("66,141 ms")."""
+    return f"{microseconds / 1e3:.3f}".replace(".", ",") + "\u00a0ms"

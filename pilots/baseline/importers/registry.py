@@ -79,7 +79,8 @@ def recognise(source: Source) -> ModuleType:
         return LAST
     sentence = (
         "Das Format der Datei ist unbekannt; gelesen werden Ergebnisse von vLLM, SGLang, TensorRT-LLM, GuideLLM, AIPerf, "
-        "MLPerf und weiteren Werkzeugen."
+        "MLPerf und weiteren Werkzeugen. Die Spalten einer eigenen Tabelle (CSV) ordnen Sie auf der Seite „Eigene Tabelle "
+        "zuordnen“ selbst zu."
     )
     raise BenchmarkRefused("UNKNOWN_FORMAT", sentence)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from pilots.cluster.costs.collectives import BROADCAST, FACTORS, bus_factor
+from pilots.cluster.costs.collectives import BROADCAST, FACTORS, SLOW_NODE_PORT, bus_factor
 from pilots.cluster.device import Device
 from pilots.cluster.reading.inputs import Inputs, Question, Refused, device_in, span_of
 from pilots.cluster.workloads import Case, Collective, Gemm, Layer, Pointwise, Workload
@@ -15,8 +15,6 @@ NCCL: Final = "NCCL"
 DGX_NETWORK: Final = (
     "NCCL, langsames Netz"  # sites differ widely: a network of its own has constants of its own
 )
-# DGX machines of the all-reduce table: one slow port per node, no faster than 100 Gb/s (cluster.md section 2)
-SLOW_NODE_PORT: Final = 12.5e9
 _PORT: Final = re.compile(r"(\d+)\s*Gb/s(?:\s+\w+)?(?:\s+(per GPU))?", re.IGNORECASE)
 _COLLECTIVE: Final = re.compile(r"(all_reduce|all_gather|reduce_scatter|all_to_all|broadcast)", re.IGNORECASE)
 _SIZE: Final = re.compile(r"(\d+)\s*(B|KiB|MiB|GiB)\b")
@@ -112,7 +110,7 @@ def _port(given: Inputs, device: Device, gpus: int, nodes: int) -> float:
     if nodes == 1:
         return 0.0
     if given.text("fabric") == "DGX":
-        return SLOW_NODE_PORT
+        return SLOW_NODE_PORT  # one port per node, no faster than 100 Gb/s (cluster.md section 2)
     found = _PORT.search(f"{given.system} {given.text('fabric')}")
     if found is None:
         return 0.0

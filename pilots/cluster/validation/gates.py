@@ -78,7 +78,7 @@ ASKED: Final = (
 
 
 def gates(rows: Sequence[Row], held: Sequence[Held], record: Mapping[str, Any]) -> tuple[Gate, ...]:
-    """Return every gate twice: with the stored constants, and with the setting left out."""
+    """Return every gate twice: with the stored constants, and with the setting left out; both by the formula alone."""
     constants = constants_of(record)
     keys = sorted({row.case.key for row in rows})
     inside: dict[str, float] = {}

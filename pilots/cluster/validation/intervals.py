@@ -1,4 +1,7 @@
-"""90 % intervals from held-out errors, and whether they keep their promise on settings they were made without."""
+"""90 % intervals from held-out errors, and whether they keep their promise on settings they were made without.
+
+The half-width is the conformal quantile of the errors of settings left out: the 90th percentile with the rank of one more.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from dataclasses import dataclass
 from math import exp
 from typing import Final
 
+from pilots.cluster.measured import table_of
 from pilots.cluster.validation.splits import Held
-from pilots.cluster.validation.statistics import median, percentile
-from pilots.cluster.validity import LEAST_OUTSIDE, UNKNOWN, WIDENING, inside, range_of
+from pilots.cluster.validation.statistics import conformal, median
+from pilots.cluster.validity import LEAST_OUTSIDE, UNKNOWN, inside, range_of
 
 ENOUGH: Final = 10  # rows of a key, from at least three settings, else the family lends its width
 SETTINGS: Final = 3
@@ -57,11 +61,11 @@ def width_of(key: str, held: Sequence[Held]) -> Width:
     """Return the width of a key's interval from held-out errors."""
     own = [item for item in held if item.row.case.key == key]
     if len(own) >= ENOUGH and len({item.part for item in own}) >= SETTINGS:
-        return Width(max(LEAST, percentile([abs(item.error) for item in own], SHARE)), judged=True)
+        return Width(max(LEAST, conformal([abs(item.error) for item in own], SHARE)), judged=True)
     family = [item for item in held if item.row.case.key.partition("/")[0] == key.partition("/")[0]]
     if not family:
         return Width(UNKNOWN, judged=False)
-    lent = percentile([abs(item.error) for item in family], SHARE)
+    lent = conformal([abs(item.error) for item in family], SHARE)
     return Width(max(LEAST, lent, *(abs(item.error) for item in own)), judged=False)
 
 
@@ -76,8 +80,22 @@ def covered(held: Sequence[Held]) -> tuple[Covered, ...]:
         for item in held:
             if (item.row.case.key, item.part) == (key, part):
                 calibrated = bool(width.judged and span and inside(item.row.case, span))
-                wide = width.log_width if calibrated else max(WIDENING * width.log_width, LEAST_OUTSIDE)
+                wide = width.log_width if calibrated else max(width.log_width, LEAST_OUTSIDE)
                 found.append(Covered(item, wide, calibrated))
+    return tuple(found)
+
+
+def table_width(held: Sequence[Held]) -> float:
+    """Return the width of the interval of systems with a table, from errors of ranges of sizes left out."""
+    return max(LEAST, conformal([abs(item.error) for item in held], SHARE)) if held else UNKNOWN
+
+
+def covered_in_tables(held: Sequence[Held]) -> tuple[Covered, ...]:
+    """Return every row of a table with an interval made without its table; held: ranges of sizes left out."""
+    found: list[Covered] = []
+    for name in sorted({table_of(item.row.case) for item in held}):
+        width = table_width([item for item in held if table_of(item.row.case) != name])
+        found += [Covered(item, width, calibrated=True) for item in held if table_of(item.row.case) == name]
     return tuple(found)
 
 

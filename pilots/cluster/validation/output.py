@@ -83,6 +83,7 @@ def _summary(found: Assessment) -> dict[str, Any]:
         ],
         "leave_one_setting_out": _split(found.splits[0]),
         "leave_one_system_out": _split(found.splits[1]),
+        "leave_one_size_range_out": _split(found.splits[2]),
         "intervals": total
         and {
             "n": total.n,

@@ -46,3 +46,9 @@ def percentile(values: Sequence[float], share: float) -> float:
     """Return the smallest value that at least `share` of all do not exceed."""
     ordered = sorted(values)
     return ordered[max(0, ceil(share * len(ordered)) - 1)]
+
+
+def conformal(values: Sequence[float], share: float) -> float:
+    """Return the value below which one more of the same kind lies with at least `share`, or the largest if n is too small."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered), ceil(share * (len(ordered) + 1))) - 1]

@@ -70,7 +70,7 @@ def _side_lines(name: str, side: dict[str, Any], unit: str) -> list[str]:
 
 def _ratio_line(facts: dict[str, Any]) -> str:
     if facts["ratio"] is not None:
-        return f"Verhältnis Ziel zu Vergleichsbasis: {_number(facts['ratio'])}"
+        return f"Verhältnis Ziel zu Vergleichsbasis: {_ratio(facts['ratio'])}"
     if not facts["comparable"]:
         return "Kein Verhältnis: Die Vergleichsbasis stammt von einem Entwicklungsrechner (EM-12)."
     return "Kein Verhältnis: Das Kostenblatt ist unvollständig."
@@ -97,13 +97,17 @@ def _break_even_lines(facts: dict[str, Any], unit: str) -> list[str]:
 
 def _step_line(row: dict[str, Any]) -> str:
     change = f"{Decimal(row['change']) * 100:+.0f}".translate(_SWAPPED)
-    ratio = "–" if row["ratio"] is None else _number(row["ratio"])
+    ratio = "–" if row["ratio"] is None else _ratio(row["ratio"])
     name = f"{_STEP_NAMES[row['step']]} {change} %"
     return f"  {name:<32} {_number(row['baseline']):>14} {_number(row['target']):>14} {ratio:>8}"
 
 
 def _number(text: str) -> str:
     return f"{Decimal(text):,f}".translate(_SWAPPED)
+
+
+def _ratio(text: str) -> str:
+    return _number(format(Decimal(text), ".3f"))
 
 
 def _percent(text: str) -> str:

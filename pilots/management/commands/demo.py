@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from pilots import demo, demo_output
+from pilots import demo, demo_cases, demo_output
 from qms.approvals.models import Approval
 from qms.core import jobs
 from qms.core.errors import Refusal
@@ -90,12 +90,14 @@ class Command(BaseCommand):
 
         What stops the walk is said in one sentence: the demo stays usable, and the next `make run` goes on.
         """
-        if not settings.DEMO or Approval.objects.exists():
+        if not settings.DEMO:
             return
         logging.disable(logging.WARNING)
-        server = os.getppid()
+        server, house = os.getppid(), demo.Demo()
         try:
-            demo.walk(demo.Demo(), carry_out=lambda: _wait(server))
+            if not Approval.objects.filter(workload__title=demo.TITLE).exists():
+                demo.walk(house, carry_out=lambda: _wait(server))
+            demo_cases.walk_cases(house, carry_out=lambda: _wait(server))
         except (demo.DemoStopped, Refusal) as stopped:
             self.stderr.write(
                 f"Die Musterfreigabe ist nicht entstanden: {stopped} Alles andere können Sie ausprobieren."

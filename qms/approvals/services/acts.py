@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from qms.approvals.addendum import number_of
 from qms.approvals.choices import Decision
+from qms.approvals.conditions import CONFIRMS
 from qms.approvals.documents import REVIEW_FIELD, decisions_on, meaning_text
 from qms.approvals.models import Approval, DecisionRecord
 from qms.approvals.rules import overall_vote
@@ -43,6 +45,25 @@ def statement_for(frozen: DecisionRecord, *, actor: User) -> Statement:
         document=approval.number,
         version="1",
         field=person_field(position),
+        acting_role=role.value,
+        meaning=meaning_text(frozen.meaning),
+        value=Decision(frozen.decision).value,
+        digest_name=DigestName.DECISION,
+        digest=frozen.sha256,
+    )
+
+
+def addendum_statement(frozen: DecisionRecord, *, actor: User) -> Statement:
+    """Return what the person confirms who completes a conditional approval: the frozen addendum (T-13)."""
+    approval = frozen.approval
+    role = guards.require(
+        actor=actor, permission=Permission.FULFIL_CONDITION, workload=approval.workload, letters=CONFIRMS
+    )
+    return Statement(
+        act=AuditKind.ADDENDUM_CREATED.value,
+        document=number_of(approval),
+        version="1",
+        field=person_field(REVIEW_FIELD),
         acting_role=role.value,
         meaning=meaning_text(frozen.meaning),
         value=Decision(frozen.decision).value,

@@ -1,17 +1,19 @@
-"""Freezing the wording of a decision and taking it under the approver's own key (T-08, T-10)."""
+"""Freezing the wording of a decision and taking it under the approver's own key (T-08 to T-10)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from qms.approvals import documents, dossier, mails, rules, selectors, texts, transitions
-from qms.approvals.choices import ApprovalStatus, ApprovalType, Decision, SignatureMethod
+from qms.approvals import conditions, documents, dossier, mails, rules, selectors, texts, transitions
+from qms.approvals.choices import ApprovalType, Decision, SignatureMethod
+from qms.approvals.conditions import ConditionWording
 from qms.approvals.documents import Wording
 from qms.approvals.mails import Occasion
-from qms.approvals.models import Approval, ApprovalDecision, DecisionRecord
+from qms.approvals.models import Addendum, Approval, ApprovalDecision, DecisionRecord
 from qms.approvals.services import acts, files
 from qms.approvals.transitions import Trigger
 from qms.audit.events import AuditKind
@@ -21,17 +23,22 @@ from qms.core.errors import WrongState
 from qms.evidence import services as evidence
 from qms.gates import services as gates
 from qms.gates.case_facts import SignerFacts
+from qms.gates.facts import Facts
 from qms.roles import guards
 from qms.roles.models import User
 from qms.roles.permissions import Permission
 from qms.roles.roles import Role
 from qms.roles.rules import four_eyes_complete
 from qms.signing import ceremony
+from qms.signing import selectors as sealed
 from qms.signing import services as signing
 from qms.workloads.models import Workload
 
-TRIGGERS = {Decision.APPROVE: Trigger.APPROVE, Decision.REJECT: Trigger.REJECT}
-SETTLED_EVENTS = {Decision.APPROVE: AuditKind.APPROVAL_GRANTED, Decision.REJECT: AuditKind.APPROVAL_REJECTED}
+TRIGGERS = {
+    Decision.APPROVE: Trigger.APPROVE,
+    Decision.APPROVE_WITH_CONDITIONS: Trigger.APPROVE_WITH_CONDITIONS,
+    Decision.REJECT: Trigger.REJECT,
+}
 
 
 @witnessed
@@ -55,15 +62,17 @@ def prepare_decision(*, actor: User, approval_id: UUID, wording: Wording) -> Dec
         wording.decision, reason=wording.reason, meaning=wording.meaning, alternative=wording.alternative
     )
     texts.check_printable(wording.reason, wording.alternative, actor.person.display_name)
+    texts.check_printable(*[text for item in wording.given for text in (item.text, item.measure)])
     now = clock.now()
     signed = _signed_record(approval)
     if signed is not None:
         _check_signable(approval, signed, actor)
         if signed.decision != wording.decision.value:
             raise _other_record()
-    if wording.decision is Decision.APPROVE:
-        facts = documents.decision_facts(approval, built, actor=actor, at=now, frozen=signed)
-        rules.check_no_open_criterion(gates.evaluate_decision(facts))
+    if wording.decision is not Decision.REJECT:
+        given = conditions.from_record(signed) if signed else wording.given
+        facts = documents.decision_facts(approval, built, actor=actor, at=now, frozen=signed, given=given)
+        _check_criteria(wording.decision, facts, given)
     frozen = signed or _freeze(approval, built, wording, actor, now)
     record(
         AuditKind.DECISION_FROZEN,
@@ -82,7 +91,7 @@ def prepare_decision(*, actor: User, approval_id: UUID, wording: Wording) -> Dec
 def decide_approval(
     *, actor: User, record_id: UUID, challenge_id: UUID, response: ceremony.Response
 ) -> Approval:
-    """Record one approver's signed decision; the last one required settles the approval (T-08, T-10)."""
+    """Record one approver's signed decision; the last one required settles the approval (T-08 to T-10)."""
     frozen = DecisionRecord.objects.filter(pk=record_id).first()
     approval = selectors.lock(frozen.approval_id if frozen else record_id, actor=actor)
     if frozen is None:
@@ -94,12 +103,12 @@ def decide_approval(
     _check_signable(approval, frozen, actor)
     expected = acts.statement_for(frozen, actor=actor)
     act = ceremony.complete(actor=actor, challenge_id=challenge_id, response=response, digest=frozen.sha256)
-    if decision is Decision.APPROVE:
+    if decision is not Decision.REJECT:
         signer = _signer(frozen, act)
         facts = documents.decision_facts(
             approval, built, actor=actor, at=clock.now(), signer=signer, frozen=frozen
         )
-        rules.check_no_open_criterion(gates.evaluate_decision(facts), signed=True)
+        _check_criteria(decision, facts, conditions.from_record(frozen), signed=True)
     stored = _store_decision(approval, frozen, actor, role, act)
     if not acts.says(stored.act.record, expected):
         raise _other_record()
@@ -122,7 +131,9 @@ def request_document(*, actor: User, approval_id: UUID) -> Approval:
     approval = selectors.lock(approval_id, actor=actor)
     role = guards.require(actor=actor, permission=Permission.SEAL_DOCUMENT, workload=approval.workload)
     files.check_decided(approval)
-    signing.repeat_sealing(actor=actor.audit_actor(role), subject_id=approval.pk)
+    state = sealed.seal_state(approval.pk)
+    later = Addendum.objects.filter(approval=approval).first() if state.sealed else None
+    signing.repeat_sealing(actor=actor.audit_actor(role), subject_id=later.pk if later else approval.pk)
     return approval
 
 
@@ -137,6 +148,19 @@ def _check_may_decide(approval: Approval, actor: User, decision: Decision) -> Ro
             next_step=_("Bitte laden Sie die Seite neu."),
         )
     return role
+
+
+def _check_criteria(
+    decision: Decision, facts: Facts, given: Sequence[ConditionWording], *, signed: bool = False
+) -> None:
+    """Raise CriterionNotMet for what stands in the way of an approval (T-08, T-09)."""
+    report = gates.evaluate_decision(facts)
+    if decision is Decision.APPROVE:
+        rules.check_unconditional([item.row.id for item in conditions.coverable(facts)])
+        rules.check_no_open_criterion(report, signed=signed)
+        return
+    complete = all(item.complete for item in given)
+    rules.check_conditions(report, [item.criterion for item in given], complete=complete, signed=signed)
 
 
 def _signed_record(approval: Approval) -> DecisionRecord | None:
@@ -237,17 +261,32 @@ def _settle(
     step = transitions.step(approval.status, TRIGGERS[decision])
     validity = documents.validity_of(frozen)
     approval.status, approval.decision_sha256, approval.decided_at = step.to, frozen.sha256, clock.now()
-    if approval.status == ApprovalStatus.APPROVED:
+    if decision is not Decision.REJECT:
         approval.valid_from, approval.valid_until = validity
     approval.save()
     as_actor = actor.audit_actor(role)
+    imposed = conditions.impose(approval, frozen)
     record(
-        SETTLED_EVENTS[decision],
+        step.event,
         actor=as_actor,
         subject=approval,
-        facts={"number": approval.number, "decision_sha256": frozen.sha256},
+        facts={"number": approval.number, "decision_sha256": frozen.sha256}
+        | ({"conditions": [item.criterion for item in imposed]} if imposed else {}),
         private={"reason": frozen.reason},
     )
+    for item in imposed:
+        record(
+            AuditKind.CONDITION_IMPOSED,
+            actor=as_actor,
+            subject=item,
+            facts={
+                "number": approval.number,
+                "criterion": item.criterion,
+                "owner": item.owner.pid,
+                "due": item.due.isoformat(),
+                "severity": item.severity,
+            },
+        )
     mirrored = transitions.mirrored_workload_status(approval.type, approval.status)
     if mirrored:
         Workload.objects.filter(pk=approval.workload_id).update(status=mirrored)
@@ -260,4 +299,5 @@ def _settle(
     request = documents.document_request(approval, frozen, built)
     signing.request_document(actor=as_actor, request=request)
     people = {approval.requester_id, approval.workload.owner_id, approval.reviewer_id}
+    people |= {item.owner_id for item in imposed}
     mails.request_mails(Occasion.DECIDED, approval, [person for person in people if person])

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from qms.approvals import dossier, selectors
 from qms.approvals.evidence_readme import DOCUMENT, readme
-from qms.approvals.models import Approval
+from qms.approvals.models import Addendum, Approval
 from qms.audit.events import AuditKind
 from qms.audit.services import audited, record
 from qms.core import archive, canonical, store
@@ -80,6 +80,27 @@ def retrieve_evidence(*, actor: User, approval_id: UUID, target: IO[bytes]) -> A
     if role:
         record(AuditKind.ARTEFACT_RETRIEVED, actor=actor.audit_actor(role), subject=approval, refs=models)
     return approval
+
+
+@audited
+def retrieve_addendum(*, actor: User, approval_id: UUID) -> tuple[Approval, bytes]:
+    """Record the download of the signed addendum and return it; refused before there is one, and before its seal."""
+    approval = selectors.get(approval_id, actor=actor)
+    made = Addendum.objects.filter(approval=approval).first()
+    document = sealed.document_of(made.pk) if made else None
+    if document is None or not document.final_sha256:
+        raise WrongState(
+            _("Zu dieser Freigabe gibt es noch keinen gesiegelten Nachtrag (G7-9)."),
+            id="G7-9",
+            code=REFUSED_DOCUMENT,
+            next_step=_("Ein Nachtrag entsteht, wenn alle Auflagen erfüllt sind."),
+        )
+    try:
+        data = sealed.final_pdf(document)
+    except store.StoredFileError as error:
+        raise _damaged_document() from error
+    _record_document(document, actor)
+    return approval, data
 
 
 def check_decided(approval: Approval) -> None:

@@ -12,6 +12,7 @@ from qms.gates.criteria import (
     g6_costs,
     g7,
     g7_act,
+    g7_conditions,
     g7_options,
 )
 
@@ -27,5 +28,6 @@ __all__ = [
     "g6_costs",
     "g7",
     "g7_act",
+    "g7_conditions",
     "g7_options",
 ]

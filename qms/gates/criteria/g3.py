@@ -7,7 +7,18 @@ from typing import Final
 
 from qms.core.values import Assurance, Metric, Origin, Provenance
 from qms.gates.facts import Facts
-from qms.gates.outcome import Outcome, axis, count, criterion, decide, met, missing, not_met, percent
+from qms.gates.outcome import (
+    Outcome,
+    axis,
+    count,
+    criterion,
+    decide,
+    met,
+    metric_de,
+    missing,
+    not_met,
+    percent,
+)
 from qms.gates.policy import Policy
 
 _NO_BASELINE = "Es gibt noch keine gemessene Vergleichsbasis (EV-02)."
@@ -75,11 +86,12 @@ def axes(facts: Facts, policy: Policy) -> Outcome:
         return missing(threshold, "Die Vergleichsbasis enthält keine Messwerte.")
     for item in judged:
         found = item.axes
-        value = f"{item.key}: {axis(found.provenance)}, {axis(found.assurance)}, {axis(found.origin)}"
+        name = metric_de(item.key, item.percentile)
+        value = f"{name}: {axis(found.provenance)}, {axis(found.assurance)}, {axis(found.origin)}"
         if found.provenance is not Provenance.MEASURED or found.origin is Origin.PUBLISHED:
-            return not_met(value, threshold, f"Der Wert {item.key} der Vergleichsbasis ist nicht gemessen.")
+            return not_met(value, threshold, f"Der Wert {name} der Vergleichsbasis ist nicht gemessen.")
         if found.assurance.rank < least.rank:
-            return not_met(value, threshold, f"Der Wert {item.key} ist nicht ausreichend abgesichert.")
+            return not_met(value, threshold, f"Der Wert {name} ist nicht ausreichend abgesichert.")
     lowest = min((item.axes.assurance for item in judged), key=lambda item: item.rank)
     if facts.baseline.platform.development_machine:
         return met(f"GEMESSEN, {axis(lowest)}", threshold, "Vergleichsbasis: Entwicklungsrechner (EM-12).")

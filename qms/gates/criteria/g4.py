@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
@@ -10,12 +11,14 @@ from qms.gates.evidence_facts import OutputFacts
 from qms.gates.facts import Facts
 from qms.gates.numeric_targets import NUMERIC, relative, value_of
 from qms.gates.outcome import (
+    Cause,
     Outcome,
     criterion,
     decide,
     german,
     mebibytes,
     met,
+    metric_de,
     missing,
     not_applicable,
     not_met,
@@ -24,6 +27,7 @@ from qms.gates.policy import Policy
 from qms.workloads.choices import Comparator
 from qms.workloads.rules import QualityTargetValues, quality_target_gaps
 
+_NO_FINGERPRINT: Final = "Bitte messen Sie mit dem Messbefehl, oder listen Sie die Abweichungen auf (G4-1)."
 _NO_TARGET = "Es gibt noch keinen Ziellauf (EV-04)."
 _WHOLE: Final = frozenset({"int8", "int16", "int32", "int64", "uint8", "bool"})
 _16_BIT: Final = frozenset({"fp16", "float16", "f16", "bf16", "bfloat16"})
@@ -33,20 +37,36 @@ _MODES: Final = {"RESIDENT": "Gewichte auf dem Wafer", "WEIGHT_STREAMING": "Gewi
 
 @criterion("G4-1")
 def same_workload(facts: Facts, policy: Policy) -> Outcome:
-    """The fingerprints of baseline and target are equal, or the deviations are approved; never a demo."""
-    threshold = "gleicher Fingerabdruck, kein Demo-Lauf"
+    """The fingerprints of baseline and target are equal, or the deviations are listed and reviewed; never a demo."""
+    threshold = "gleicher Fingerabdruck oder geprüfte Abweichungen, kein Demo-Lauf"
     if facts.baseline is None or facts.target is None or facts.manifest is None:
         return missing(threshold, "Vergleichsbasis, Ziellauf oder Abstammungsmanifest (EV-16) fehlt.")
     if facts.manifest.demo:
         return not_met("Demo", threshold, "Demo-Nachweise sind in keinem Gate zulässig (G4-1).")
-    value = f"{facts.target.fingerprint[:16]}…"
-    if facts.manifest.fingerprint != facts.target.fingerprint:
+    before, after = facts.baseline.fingerprint, facts.target.fingerprint
+    value = f"{after[:16]}…"
+    if after and facts.manifest.fingerprint != after:
         return not_met(value, threshold, "Ziellauf und Abstammungsmanifest gehören nicht zusammen (G4-1).")
-    if facts.target.fingerprint == facts.baseline.fingerprint:
+    if after and after == before:
         return met(value, threshold, "Ziellauf und Vergleichsbasis sind derselbe Workload.")
-    good = "Die Abweichungen sind aufgelistet und genehmigt."
-    bad = "Ziellauf entspricht nicht der Baseline: anderer Fingerabdruck (G4-1)."
-    return decide(facts.manifest.deviations_approved, value, threshold, good, bad)
+    if facts.manifest.deviations and facts.manifest.deviations_from == facts.baseline.run_id:
+        return _deviations(facts, threshold)
+    if not (before and after):
+        whose = "Der Ziellauf" if before else "Die Vergleichsbasis"
+        found = missing(threshold, f"{whose} nennt keinen Fingerabdruck. {_NO_FINGERPRINT}")
+    else:
+        bad = "Ziellauf entspricht nicht der Baseline: anderer Fingerabdruck (G4-1)."
+        found = not_met(value, threshold, bad)
+    return replace(found, cause=Cause.ANOTHER_WORKLOAD)
+
+
+def _deviations(facts: Facts, threshold: str) -> Outcome:
+    """Return the result where the owner listed what differs: the review of the manifest approves the list."""
+    count = len(facts.manifest.deviations) if facts.manifest else 0
+    value = "1 Abweichung" if count == 1 else f"{count} Abweichungen"
+    if not facts.reviewed("EV-16"):
+        return missing(threshold, f"{value} aufgelistet; die prüfende Person genehmigt sie mit der Prüfung.")
+    return met(value, threshold, "Die Abweichungen sind aufgelistet und genehmigt.")
 
 
 @criterion("G4-2")
@@ -218,7 +238,10 @@ def _target_problem(target: QualityTargetValues, facts: Facts, threshold: str) -
         return missing(threshold, f"Das Qualitätsziel {target.id} ist unvollständig.")
     value = _judged_value(target, facts)
     if value is None:
-        return missing(threshold, f"Für das Qualitätsziel {target.id} ({target.metric}) liegt kein Wert vor.")
+        return missing(
+            threshold,
+            f"Für das Qualitätsziel {target.id} ({metric_de(target.metric, target.percentile)}) liegt kein Wert vor.",
+        )
     if target.met_by(value):
         return None
     shown = f"{target.id}: {german(value)} {target.unit}".strip()

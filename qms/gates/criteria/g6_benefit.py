@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Final
 
 from qms.gates.benefit import Gain, gain_of, primary_metrics
 from qms.gates.facts import Facts
 from qms.gates.outcome import Outcome, apart, criterion, met, missing, not_met, percent, share
 from qms.gates.policy import Policy
+
+_ENOUGH_MEASURED: Final = "Der Nutzen gegenüber der bisherigen Plattform ist belegt."
+_ENOUGH_EMULATED: Final = (
+    "Der Nutzen genügt am ungünstigen Ende der Emulation; gemessen ist er noch nicht (G6-8)."
+)
+_ANOTHER_WORKLOAD: Final = "Solange nicht belegt ist, dass beide Seiten denselben Workload gerechnet haben (G4-1), sagt ihr Vergleich nichts."
 
 
 @criterion("G6-8")
@@ -34,7 +41,8 @@ def benefit(facts: Facts, policy: Policy) -> Outcome:
     if lost:
         reason = f"{lost[0].name_de}: {told(lost[0], -most)}, zulässig {percent(most)} (G6-8)."
         return not_met(value, threshold, reason)
-    return met(value, threshold, "Der Nutzen gegenüber der bisherigen Plattform ist belegt.")
+    emulated = facts.target is not None and facts.target.emulated
+    return met(value, threshold, _ENOUGH_EMULATED if emulated else _ENOUGH_MEASURED)
 
 
 def told(item: Gain, limit: Decimal) -> str:
@@ -54,4 +62,8 @@ def _not_judged(facts: Facts, threshold: str) -> Outcome | None:
         return missing(
             threshold, "Kein Vergleichsfaktor: Vergleichsbasis stammt von einem Entwicklungsrechner."
         )
-    return missing(threshold, "Es gibt noch keinen Ziellauf (EV-04).") if facts.target is None else None
+    if facts.target is None:
+        return missing(threshold, "Es gibt noch keinen Ziellauf (EV-04).")
+    if any(item.id == "G4-1" and not item.result.passes for item in facts.earlier):
+        return missing(threshold, _ANOTHER_WORKLOAD)
+    return None

@@ -26,6 +26,7 @@ from qms.gates.policy import Policy
 
 CATEGORIES: Final = tuple(f"TCO-{number:02d}" for number in range(1, 13))
 _NO_COSTS: Final = "Das TCO-Blatt (EV-17) fehlt."
+_OUTDATED: Final = "Das TCO-Blatt (EV-17) beruht auf anderen Messungen oder einer anderen Zielplattform; bitte tragen Sie es neu ein."
 _NO_FACTOR: Final = "Kein Vergleichsfaktor: Vergleichsbasis stammt von einem Entwicklungsrechner."
 
 
@@ -35,6 +36,8 @@ def costs_complete(facts: Facts, policy: Policy) -> Outcome:
     threshold = "12 von 12 Kostenarten je Seite, eine Null mit Begründung"
     if facts.costs is None:
         return missing(threshold, _NO_COSTS)
+    if facts.costs.outdated:
+        return missing(threshold, _OUTDATED)
     sides = {"heute": facts.costs.baseline, "Zielplattform": facts.costs.target}
     gaps = {name: _gaps(side) for name, side in sides.items()}
     value = ", ".join(
@@ -140,7 +143,7 @@ def unit_cost(facts: Facts, policy: Policy) -> Outcome:
         return met(value, threshold, f"Die Stückkosten steigen nicht: {value}.")
     if not costs.business_value_reason:
         return not_met(value, threshold, f"Die Stückkosten sind zu hoch: {value} (G6-4).")
-    if not _costs_reviewed(facts):
+    if not facts.reviewed("EV-17"):
         return missing(
             threshold, "Den Mehrwert der kürzeren Zeit bestätigt die prüfende Person mit der Prüfung."
         )
@@ -150,16 +153,15 @@ def unit_cost(facts: Facts, policy: Policy) -> Outcome:
 def unit_costs(costs: CostFacts, limit: Decimal) -> str:
     """Return both unit costs with their ratio, "1.433,33 € statt 2.000,00 € je Lauf (Verhältnis 0,717)"."""
     ratio = "" if costs.ratio is None else f" (Verhältnis {apart(costs.ratio, limit, _three)[0]})"
+    both = both_unit_costs(costs)
+    return f"{both}{ratio}" if both else ratio.strip(" ()") or "liegt nicht vor"
+
+
+def both_unit_costs(costs: CostFacts) -> str:
+    """Return both unit costs, "1.433,33 € statt 2.000,00 € je Lauf", or an empty text where one is not known."""
     if costs.target.unit_cost is None or costs.baseline.unit_cost is None:
-        return ratio.strip(" ()") or "liegt nicht vor"
-    both = f"{euro(costs.target.unit_cost)} statt {euro(costs.baseline.unit_cost)}"
-    return f"{both} je {costs.result_unit}{ratio}"
-
-
-def _costs_reviewed(facts: Facts) -> bool:
-    """Whether a second person reviewed the sheet, in `kompakt` with the one review act."""
-    sheets = [item for item in facts.evidence if item.type == "EV-17" and item.usable]
-    return any(item.reviewer is not None and item.reviewer != item.producer for item in sheets)
+        return ""
+    return f"{euro(costs.target.unit_cost)} statt {euro(costs.baseline.unit_cost)} je {costs.result_unit}"
 
 
 @criterion("G6-5")
@@ -209,7 +211,9 @@ def step_name(key: str, change: Decimal) -> str:
 
 
 def _not_judged(facts: Facts, threshold: str) -> Outcome | None:
-    """Return the open result where nothing may be compared (EM-12)."""
+    """Return the open result where nothing may be compared (EM-12), or the sheet is no longer about what is compared."""
+    if facts.costs is not None and facts.costs.outdated:
+        return missing(threshold, _OUTDATED)
     if facts.costs is not None and facts.gap() is not None:
         return missing(
             threshold, _NO_FACTOR if facts.baseline else "Es gibt noch keine Vergleichsbasis (EV-02)."

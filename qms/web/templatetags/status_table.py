@@ -39,6 +39,9 @@ STATUS: dict[str, tuple[Text, str]] = {
     "WIRKSAM": (_("wirksam"), "ok"),
     "VERALTET": (_("veraltet"), "warn"),
     "SIEGEL_AUSSTEHEND": (_("Siegel ausstehend"), "warn"),
+    "UEBERFAELLIG": (_("Auflage überfällig"), "bad"),
+    # conditions
+    "NACHGEWIESEN": (_("Nachweis eingereicht"), "info"),
     # types of Freigabe
     "PILOT": (_("Pilotfreigabe"), "neutral"),
     "VORFREIGABE": (_("Vorfreigabe"), "neutral"),

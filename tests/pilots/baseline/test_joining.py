@@ -63,7 +63,7 @@ def test_sentences_name_their_file():
 
 def test_same_figure_with_different_values_names_both_files():
     with pytest.raises(
-        BenchmarkRefused, match=r"a\.json und b\.json nennen throughput_samples_s verschieden"
+        BenchmarkRefused, match=r"a\.json und b\.json nennen den Durchsatz in Anfragen verschieden"
     ) as caught:
         join([made("a.json", value=2.0), made("b.json", value=2.1)])
     assert caught.value.code == "CONTRADICTION"
@@ -76,7 +76,7 @@ def test_same_figure_with_the_same_value_counts_once():
 def test_percentiles_of_one_figure_come_from_one_file():
     found = metric("ttft_ms", 3.0, Unit.MILLISECONDS, 5, percentile="p50")
     other = metric("ttft_ms", 9.0, Unit.MILLISECONDS, 5, percentile="p95")
-    with pytest.raises(BenchmarkRefused, match="ttft_ms verschieden"):
+    with pytest.raises(BenchmarkRefused, match="die Zeit bis zum ersten Token verschieden"):
         join([made("a", metrics=(found,)), made("b", metrics=(other,))])
 
 

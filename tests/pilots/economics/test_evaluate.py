@@ -25,7 +25,7 @@ def test_the_worked_check_of_the_specification():
     assert found["baseline"]["unit_cost"] == "2000.00"
     assert found["target"]["unit_cost"] == "1433.33"
     assert found["target"]["total_month"] == "64500.00"
-    assert found["ratio"] == "0.717"
+    assert found["ratio"] == "0.716667"
     assert found["target"]["utilisation_paid"] == "0.375"
     assert found["break_even"] == {
         "units": "32",
@@ -36,13 +36,13 @@ def test_the_worked_check_of_the_specification():
         "reachable": True,
     }
     row = step(found, "AUSLASTUNG", "-0.20")
-    assert (row["baseline"], row["target"], row["ratio"]) == ("2000.00", "1766.67", "0.883")
+    assert (row["baseline"], row["target"], row["ratio"]) == ("2000.00", "1766.67", "0.883334")
 
 
 def test_the_pay_per_use_case_of_the_acceptance_scenario():
     found = facts(pay_per_use())
     assert (found["baseline"]["unit_cost"], found["target"]["unit_cost"]) == ("784.28", "755.33")
-    assert found["ratio"] == "0.963"
+    assert Decimal(found["ratio"]).quantize(Decimal("0.001")) == Decimal("0.963")
     assert Decimal(step(found, "PREIS", "0.20")["ratio"]).quantize(Decimal("0.01")) == Decimal("1.14")
     assert found["target"]["utilisation_paid"] is None
     reserved_only = ("units", "utilisation", "required", "forecast", "reachable")
@@ -127,6 +127,28 @@ def test_no_ratio_while_a_category_is_missing():
         None,
         None,
     )
+
+
+@pytest.mark.parametrize(
+    ("target", "limit", "within"),
+    [
+        ("2000", "1.00", True),
+        ("2000.004", "1.00", False),  # both read 2000.00
+        ("2000.000000000001", "1.00", False),
+        ("2300", "1.15", True),
+        ("2300.8", "1.15", False),  # reads 1.150
+        ("2299.999999999999", "1.15", True),
+    ],
+)
+def test_a_ratio_is_within_its_limit_only_if_the_unit_costs_are(target, limit, within):
+    sheet = changed(worked(), target=wafer("6", line("TCO-01", per_unit=target)))
+    assert (Decimal(facts(sheet)["ratio"]) <= Decimal(limit)) is within
+
+
+def test_equal_costs_of_a_third_of_a_cent_each_are_equal():
+    thirds = line("TCO-01", fixed="1", per_unit="1", one_off="1000")
+    sheet = changed(worked(), baseline=gpu("6", thirds), target=wafer("6", thirds))
+    assert facts(sheet)["ratio"] == "1.000000"
 
 
 def test_a_baseline_that_costs_nothing_has_no_ratio():

@@ -99,7 +99,7 @@ def test_section_7_states_cost_and_break_even_of_the_worked_check():
         "1.433,33 € je Lauf auf der Zielplattform, 2.000,00 € auf der Vergleichsbasis; Verhältnis 0,717"
     )
     assert rows["Auslastung und Break-even"] == (
-        "erwartete Auslastung 37,5 %; Break-even bei 32 Lauf im Monat, Auslastung 26,7 %; "
+        "erwartete Auslastung 37,5 %; Break-even bei einer Menge von 32 im Monat (Lauf), Auslastung 26,7 %; "
         "mit Sicherheitsabstand nötig 29,3 %; Nachfrage belegt durch 3 Monate"
     )
 
@@ -107,7 +107,7 @@ def test_section_7_states_cost_and_break_even_of_the_worked_check():
 def test_section_7_lists_all_twelve_categories_and_the_sum():
     tables = tables_of(sections_case.proof(built(with_costs(worked()))))
     caption = next(name for name in tables if name.startswith("Gesamtkosten"))
-    assert plain(caption) == "Gesamtkosten im Monat bei 45 Lauf, EUR; Preise vom 01.11.2026"
+    assert plain(caption) == "Gesamtkosten im Monat bei einer Menge von 45 (Lauf), EUR; Preise vom 01.11.2026"
     rows = [[plain(cell) for cell in row] for row in tables[caption]]
     assert [row[0][:6] for row in rows[:12]] == [f"TCO-{number:02d}" for number in range(1, 13)]
     assert rows[0] == ["TCO-01 Rechenzeit", "86.400,00 €", "22.500,00 €"]
@@ -235,7 +235,10 @@ def test_section_9_costs_all_three_options_the_same_way():
 def test_section_12_says_how_to_leave_and_what_the_site_needs():
     environment = {
         "platform": "WSE-3",
-        "items": [{"item": "KUEHLUNG", "status": "OFFEN", "responsible": "Technik"}],
+        "items": [
+            {"item": "KUEHLUNG", "status": "OFFEN", "responsible": "Technik"},
+            {"item": "NETZWERK", "status": "GEKLAERT", "responsible": "Technik", "cost_eur": "1200.50"},
+        ],
     }
     facts = replace(
         in_use(complete()),
@@ -247,7 +250,10 @@ def test_section_12_says_how_to_leave_and_what_the_site_needs():
     assert rows["Angebot oder Vertrag"] == "Angebot 17 vom 01.11.2026"
     assert rows["Ausstiegskosten"] == "5.000,00 €"
     assert rows["Wechselentgelte"] == "0,00 € (vertraglich ausgeschlossen)"
-    assert tables_of(section)["Umfeld der Plattform"] == [["Kühlung", "offen", "Technik", "–"]]
+    assert tables_of(section)["Umfeld der Plattform"] == [
+        ["Kühlung", "offen", "Technik", "–", "–"],
+        ["Netzwerk", "geklärt", "Technik", "1.200,50\u00a0€", "–"],
+    ]
     bare = sections_case.risks(SimpleNamespace(ai_act_role="", ai_act_risk_class=""), built(complete()))
     assert [block["kind"] for block in bare["blocks"]] == ["facts"]
 
@@ -279,6 +285,35 @@ def test_a_freigabe_against_the_recommendation_says_so():
     found = sentence(ApprovalStatus.APPROVED, NO)
     assert found.startswith("Vorfreigabe bis 18.04.2027")
     assert found.endswith("abweichend von der Empfehlung VF-06.")
+
+
+def test_a_no_for_its_costs_shows_the_costs_on_page_1():
+    shown = figures.figures(built(with_costs(worked()), replace(NO, deciding=("G6-3", "G6-4"))))
+    assert [(row["label"], plain(row["value"]), plain(row["note"])) for row in shown] == [
+        ("Kosten je Lauf · Zielplattform (emuliert)", "1.433,33 €", ""),
+        ("Kosten je Lauf · Vergleichsbasis", "2.000,00 €", ""),
+        ("Erwartete Auslastung", "37,5 %", "nötig: 29,3 %"),
+    ]
+    assert {row["axes"] for row in shown} == {"ABGELEITET · eingereicht · eigen"}
+
+
+def test_figures_of_speed_stand_on_page_1_otherwise():
+    shown = figures.figures(built(with_costs(worked()), replace(YES, deciding=("G3-8",))))
+    assert shown
+    assert not any(row["label"].startswith(("Kosten", "Erwartete")) for row in shown)
+
+
+def test_a_measured_target_is_never_called_emulated():
+    facts = in_use(complete())
+    target = replace(facts.target, emulated=False)
+    labels = [row["label"] for row in figures.figures(built(replace(facts, target=target)))]
+    assert any("Zielplattform" in label for label in labels)
+    assert not any("emuliert" in label for label in labels)
+
+
+def test_a_metric_without_a_short_name_has_that_of_the_catalogue():
+    assert figures.named("ttft_ms", "p99") == "Zeit bis zum ersten Token p99"
+    assert figures.named("e2e_latency_ms", "p95") == "Antwortzeit p95"
 
 
 @pytest.mark.parametrize("verdict", [NO, YES])

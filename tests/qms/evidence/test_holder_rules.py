@@ -149,6 +149,8 @@ def test_the_lowest_score_is_the_score_of_the_level():
         (date(2027, 1, 31), 13, date(2028, 2, 29)),
         (date(2026, 11, 30), 12, date(2027, 11, 30)),
         (date(2026, 12, 31), 1, date(2027, 1, 31)),
+        (date(9998, 12, 31), 12, date(9999, 12, 31)),
+        (date(9999, 12, 30), 12, date.max),
     ],
 )
 def test_a_term_of_months_ends_on_the_same_day_or_the_last_of_the_month(start: date, months: int, end: date):

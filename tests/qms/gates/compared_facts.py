@@ -192,9 +192,8 @@ def with_metrics(*items: Any, drop: str = "") -> dict[str, Any]:
     return {"baseline.metrics": (*kept, *items)}
 
 
-def shares(value: str, provenance: Provenance = Provenance.DERIVED) -> dict[str, Any]:
-    axes = Axes(provenance, Assurance.SUBMITTED, Origin.OWN)
-    return with_metrics(metric("comm_share", value, Unit.RATIO, axes=axes, n=100)) | {"profile": None}
+def shares(value: str) -> dict[str, Any]:
+    return {"profile.comm_share": Decimal(value)}
 
 
 def answers(**changes: Any) -> dict[str, Any]:

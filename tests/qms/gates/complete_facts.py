@@ -199,7 +199,7 @@ def complete() -> Facts:
             (OutputFacts("y", "fp32", Decimal("1e-5"), Decimal(1), None),),
             "mit Emulatornumerik berechnet",
         ),
-        manifest=ManifestFacts("r1", DIGEST, FINGERPRINT, CRITERIA, demo=False, deviations_approved=False),
+        manifest=ManifestFacts("r1", DIGEST, FINGERPRINT, CRITERIA, demo=False),
         runs=(TargetRunFacts("r1", NOW - timedelta(days=1), CRITERIA),),
         evidence=(EvidencePeople("EV-02", LEAD, REVIEWER),),
         votes=(

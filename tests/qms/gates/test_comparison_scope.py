@@ -35,10 +35,10 @@ def codes(world: World) -> list[str]:
 
 def test_development_machine_stays_as_light_as_before(world: World) -> None:
     report = gates.report(world.workload)
-    assert (report.checked, report.total, report.verdict) == (43, 76, None)
+    assert (report.checked, report.total, report.verdict) == (44, 76, None)
     assert "KOSTEN" not in codes(world)
     shown = screen(world.browser("wo01").get(address("workload", world.workload_id)))
-    assert "43 von 76" in shown
+    assert "44 von 76" in shown
     page = world.browser("pr01").get(address("approval_review", world.approval_id))
     assert 'name="subject_KOSTEN"' not in page.content.decode()
 
@@ -46,12 +46,12 @@ def test_development_machine_stays_as_light_as_before(world: World) -> None:
 def test_platform_in_use_brings_criteria_verdict_and_the_subject_of_costs(world: World) -> None:
     measure_platform_in_use(world)
     report = gates.report(world.workload)
-    assert (report.checked, report.total) == (59, 76)
+    assert (report.checked, report.total) == (60, 76)
     assert report.result("G6-2").reason_de == "Das TCO-Blatt (EV-17) fehlt."
     assert report.verdict is not None
     assert codes(world)[-1] == "KOSTEN"
     shown = screen(world.browser("wo01").get(address("workload", world.workload_id)))
-    assert "59 von 76" in shown
+    assert "60 von 76" in shown
     assert "Das TCO-Blatt (EV-17) fehlt." in shown
 
 

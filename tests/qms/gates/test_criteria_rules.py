@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from qms.core.values import Assurance, Axes, Origin, Provenance, Unit
-from qms.gates.case_facts import EvidencePeople, VoteFacts
+from qms.gates.case_facts import ConditionFacts, EvidencePeople, VoteFacts
 from qms.gates.choices import CriterionResult, OpinionValue, SignatureMethod, VoteValue
 from qms.gates.engine import evaluate_decision
-from qms.gates.evidence_facts import EffortFacts, OutputFacts
+from qms.gates.evidence_facts import Deviation, EffortFacts, OutputFacts
 from qms.gates.facts import LocationFacts, PersonalDataFacts, TargetRunFacts
 from qms.gates.rule_sets import load
 from qms.roles.roles import Role
@@ -50,6 +50,10 @@ MET, NOT, OPEN, NA = (
     CriterionResult.OPEN,
     CriterionResult.NOT_APPLICABLE,
 )
+
+
+def condition(**changes: Any) -> ConditionFacts:
+    return replace(ConditionFacts("G2-5", "zwei Alternativen begründet", OWNER, 30), **changes)
 
 
 def with_class(index: int = 0, **changes: Any) -> Any:
@@ -97,6 +101,12 @@ FULL_PERSONAL = PersonalDataFacts("Art. 6", "V1", dpia_required=False, ds_opinio
 ABROAD = LocationFacts(LeavesEnvironment.YES, "A", "us-east", "US", third_country=True)
 SAFE_ABROAD = replace(ABROAD, transfer_tool_valid_until=NOW, transfer_assessment=True)
 SECRET = (Flag.STATE_CLASSIFIED,)
+LISTED = {
+    "baseline.fingerprint": "0" * 64,
+    "baseline.run_id": "b1",
+    "manifest.deviations": (Deviation("BATCH", "1", "32", "Werkzeug", "mehr Durchsatz"),),
+    "manifest.deviations_from": "b1",
+}
 K3 = Level.STRICTLY_CONFIDENTIAL
 
 # (criterion, changes to facts that fulfil everything, expected result); each criterion at its boundary.
@@ -271,7 +281,20 @@ CASES: list[tuple[str, dict[str, Any], CriterionResult]] = [
     ("G4-1", {"manifest.demo": True}, NOT),
     ("G4-1", {"manifest.fingerprint": "0" * 64}, NOT),
     ("G4-1", {"baseline.fingerprint": "0" * 64}, NOT),
-    ("G4-1", {"baseline.fingerprint": "0" * 64, "manifest.deviations_approved": True}, MET),
+    ("G4-1", {"baseline.fingerprint": ""}, OPEN),
+    ("G4-1", {"target.fingerprint": ""}, OPEN),
+    ("G4-1", {"baseline.fingerprint": "", "target.fingerprint": ""}, OPEN),
+    ("G4-1", LISTED, OPEN),
+    ("G4-1", LISTED | {"evidence": (EvidencePeople("EV-16", LEAD, REVIEWER),)}, MET),
+    ("G4-1", LISTED | {"evidence": (EvidencePeople("EV-16", LEAD, LEAD),)}, OPEN),
+    ("G4-1", LISTED | {"evidence": (EvidencePeople("EV-16", LEAD, REVIEWER, usable=False),)}, OPEN),
+    (
+        "G4-1",
+        LISTED | {"baseline.fingerprint": "", "evidence": (EvidencePeople("EV-16", LEAD, REVIEWER),)},
+        MET,
+    ),
+    ("G4-1", LISTED | {"baseline.run_id": "b2"}, NOT),
+    ("G4-1", LISTED | {"manifest.demo": True}, NOT),
     ("G4-2", {}, MET),
     ("G4-2", {"target": None}, OPEN),
     ("G4-2", {"target.covered_ops": ()}, OPEN),
@@ -377,6 +400,14 @@ CASES: list[tuple[str, dict[str, Any], CriterionResult]] = [
     ("G7-6", {"validity": None}, OPEN),
     ("G7-6", {"validity.valid_until": NOW + timedelta(days=181)}, NOT),
     ("G7-6", {"validity.valid_until": NOW}, NOT),
+    ("G7-7", {}, NA),
+    ("G7-7", {"conditions": (condition(),)}, MET),
+    ("G7-7", {"conditions": (condition(days=0), condition(days=90))}, MET),
+    ("G7-7", {"conditions": (condition(), condition(days=91))}, NOT),
+    ("G7-7", {"conditions": (condition(days=-1),)}, NOT),
+    ("G7-7", {"conditions": (condition(days=None),)}, NOT),
+    ("G7-7", {"conditions": (condition(measure=" "),)}, NOT),
+    ("G7-7", {"conditions": (condition(owner=None),)}, NOT),
     ("G7-8", {}, MET),
     ("G7-8", {"target": None}, OPEN),
     ("G7-8", {"document.notice": None}, OPEN),
@@ -427,6 +458,7 @@ def test_every_criterion_is_tested_both_ways(criterion: str) -> None:
         "G1-4",
         "G1-12",
         "G7-1",
+        "G7-7",
     }
     assert OPEN in results or criterion in entered
 

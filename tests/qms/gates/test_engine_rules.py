@@ -26,7 +26,7 @@ def test_complete_facts_block_nothing() -> None:
     report = evaluate_decision(RULES, V, complete())
     assert report.open_ids() == []
     assert report.blocking_signature() == ()
-    assert report.checked_de() == "geprüft: 43 von 76 Kriterien"
+    assert report.checked_de() == "geprüft: 44 von 76 Kriterien"
     assert {gate: report.state(gate) for gate in RULES.gates} == {
         "G0": GateState.MET,
         "G1": GateState.MET,

@@ -24,6 +24,7 @@ from tests.qms.gates.compared_facts import (
     latency,
     levels,
     shares,
+    side,
     tokens,
     with_changes,
 )
@@ -100,7 +101,10 @@ CASES: list[tuple[dict[str, Any], str, str, str]] = [
         {},
         "VF-08",
         "VORFREIGABE_EMPFOHLEN",
-        "Ja, Vorfreigabe empfohlen – nächster Schritt: begrenzter Pilot auf der echten Plattform (VF-08).",
+        (
+            "Ja, Vorfreigabe empfohlen – emuliert: Durchsatz in Token je Sekunde 20\u00a0% besser, 1.433,33\u00a0€ statt "
+            "2.000,00\u00a0€ je Lauf; nächster Schritt: begrenzter Pilot auf der echten Plattform (VF-08)."
+        ),
     ),
     (
         MEASURED,
@@ -153,6 +157,23 @@ def test_sentence_names_the_figure_that_decided(changes: dict[str, Any], row: st
     found = verdict_of(changes)
     assert found.id == row
     assert words in found.sentence_de
+
+
+def test_longest_recommendation_stays_readable() -> None:
+    found = verdict_of({"levels": None, "environment": None})
+    assert "sobald G6-1, G6-7 erledigt sind – emuliert: Durchsatz" in found.sentence_de
+    assert len(found.sentence_de.split()) <= MAX_WORDS
+
+
+def test_recommendation_without_known_figures_names_none() -> None:
+    found = verdict_of(
+        {"target.outside_calibration": True}
+        | costs(target=side("WSE-3", "RESERVIERT", "0") | {"unit_cost": None})
+    )
+    assert found.sentence_de == (
+        "Ja, Vorfreigabe empfohlen, sobald G6-8 erledigt ist – nächster Schritt: begrenzter Pilot auf der echten "
+        "Plattform (VF-08)."
+    )
 
 
 def test_a_review_still_to_come_does_not_hide_the_answer() -> None:

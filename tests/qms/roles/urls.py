@@ -12,7 +12,15 @@ urlpatterns = [
     path("", stand_in, name="start"),
     *(
         path(f"{name}/", stand_in, name=name)
-        for name in ("workloads", "approvals", "emulator", "audit_log", "health")
+        for name in (
+            "workloads",
+            "approvals",
+            "emulator",
+            "platforms",
+            "measuring_keys",
+            "audit_log",
+            "health",
+        )
     ),
     path("", include("qms.web.people_urls")),
     path("konto/", include("allauth.urls")),

@@ -63,6 +63,17 @@ def test_emulator_answer_is_proposed_and_taken_over_with_a_reason(world: World) 
     assert "Nur im Labor." in text(world, reverse("claims"))
 
 
+def test_the_last_changes_stand_with_status_and_person_newest_first(world: World) -> None:
+    assert "Verlauf" not in text(world, one("S016"))
+    world.client("wo01").post(one("S016"), POST)
+    world.client("pr01").post(one("S016"), POST | {"status": "NICHT_ANWENDBAR", "version": "1"})
+    shown = text(world, one("S016")).partition('id="verlauf"')[2].partition("</section>")[0]
+    assert shown.index("Status: nicht anwendbar") < shown.index("Status: teilweise")
+    assert world.people["wo01"].person.display_name in shown
+    assert world.people["pr01"].person.display_name in shown
+    assert "Nur im Labor." not in shown
+
+
 def test_refusal_keeps_the_reason_and_stands_at_its_field(world: World) -> None:
     answer = world.client("pr01").post(one(), POST | {"status": "GEMESSEN_BESTAETIGT"})
     assert answer.status_code == 422

@@ -23,6 +23,7 @@ from qms.evidence.holder_choices import (
 from qms.evidence.holders import MAX_FILE_BYTES
 from qms.evidence.models import EvidenceItem
 from qms.workloads.models import PlatformProfile
+from qms.workloads.services import platforms
 from tests.qms.web import workload_world
 from tests.qms.web.workload_world import World
 from tests.walk import screen
@@ -147,6 +148,7 @@ def test_what_is_recorded_once_is_reviewed_there_and_taken_over(
         ("platform_levels", levels_post(valid_until="2020-01-01"), "in der Vergangenheit (POL-60)"),
         ("platform_offer", offer_post(switching_reason=""), "0 € brauchen eine Begründung"),
         ("platform_offer", offer_post(offered_at="2999-01-01"), "nicht in der Zukunft"),
+        ("platform_offer", offer_post(offered_at="9999-12-31"), "nicht in der Zukunft"),
         (
             "platform_environment",
             environment_post(status_KUEHLUNG="ENTFAELLT"),
@@ -298,12 +300,27 @@ def test_a_changed_platform_asks_for_a_renewal_of_what_was_recorded(world: World
         "operating_model",
     )
     data = {name: getattr(mine, name) for name in names} | {"is_existing": "on"}
+    data |= {name: str(value) for name, value in platforms.entered(mine).items()}
     url = reverse("platform_edit", args=[mine.pk])
     assert world.client("ad01").post(url, data).status_code == 409  # nothing was changed
     assert world.client("ad01").post(url, data | {"system_release": "Treiber 570"}).status_code == 302
     page = screen(world.client("wo01").get(reverse("platform", args=[mine.pk])))
     assert "gilt nicht mehr" in page
     assert "Erneuern" in page
+
+
+def test_two_administrators_do_not_overwrite_each_other(world: World):
+    mine = PlatformProfile.objects.get(key="DISKRET-4GPU")
+    browser, url = world.client("ad01"), reverse("platform_edit", args=[mine.pk])
+    assert f'name="version" value="{mine.version}"' in browser.get(url).content.decode()
+    data = {"name": mine.name, "kind": mine.kind, "is_existing": "on", "hardware_gen": mine.hardware_gen}
+    seen = {"version": str(mine.version)}
+    assert browser.post(url, data | seen | {"provider": "Erster"}).status_code == 302
+    late = browser.post(url, data | seen | {"provider": "Zweiter"})
+    assert late.status_code == 409
+    assert "wurden geändert, seit Sie die Seite geöffnet haben" in screen(late)
+    mine.refresh_from_db()
+    assert mine.provider == "Erster"
 
 
 @pytest.mark.parametrize("key", ["WSE-2", "DIESER-RECHNER"])
@@ -333,3 +350,91 @@ def test_a_new_platform_needs_a_name_of_its_own_and_hardware(
     answer = world.client("ad01").post(reverse("platform_new"), data)
     assert answer.status_code == 422
     assert sentence in screen(answer)
+
+
+FIGURES = {
+    "devices": "32",
+    "memory_gb": "80",
+    "peak_tflops": "989",
+    "figures_source": "Datenblatt 2025",
+}
+
+
+def described(world: World, data: dict[str, str], platform: PlatformProfile | None = None) -> Any:
+    names = ("platform_edit", [platform.pk]) if platform else ("platform_new", [])
+    base = {"name": "Cluster Nord", "kind": "GPU_CLUSTER", "is_existing": "on", "hardware_gen": "32 H100"}
+    return world.client("ad01").post(reverse(names[0], args=names[1]), base | data)
+
+
+def rows_of(platform: PlatformProfile) -> dict[str, tuple[str, str, str]]:
+    return {row["name"]: (row["value"], row["unit"], row["source"]) for row in platform.parameters}
+
+
+def test_the_figures_of_a_platform_are_stored_with_their_source(world: World):
+    assert described(world, FIGURES).status_code == 302
+    made = PlatformProfile.objects.get(name="Cluster Nord")
+    assert rows_of(made) == {
+        "devices": ("32", "1", "Datenblatt 2025"),
+        "memory_bytes": ("80000000000", "B", "Datenblatt 2025"),
+        "peak_flops_16bit": ("989000000000000", "FLOP/s", "Datenblatt 2025"),
+    }
+    page = world.client("ad01").get(reverse("platform_edit", args=[made.pk])).content.decode()
+    assert 'value="989"' in page
+    unchanged = described(world, FIGURES, made)
+    assert unchanged.status_code == 409
+    assert described(world, FIGURES | {"memory_gb": "", "devices": "64"}, made).status_code == 302
+    made.refresh_from_db()
+    assert made.version == 2
+    assert {name: row[0] for name, row in rows_of(made).items()} == {
+        "devices": "64",
+        "peak_flops_16bit": "989000000000000",
+    }
+
+
+def test_figures_are_shown_in_the_units_people_compare(world: World, wafer: PlatformProfile):
+    assert described(world, FIGURES).status_code == 302
+    made = PlatformProfile.objects.get(name="Cluster Nord")
+    shown = {
+        row.pk: screen(world.client("wo01").get(reverse("platform", args=[row.pk]))) for row in (made, wafer)
+    }
+    assert "80 GB" in shown[made.pk]
+    assert "989 TFLOP/s" in shown[made.pk]
+    for value in ("850.000", "40 GB", "20 PB/s", "850 MHz"):
+        assert value in shown[wafer.pk]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"devices": "0"}, "Bitte geben Sie Zahlen über null an"),
+        ({"memory_gb": "-1"}, "Bitte geben Sie Zahlen über null an"),
+        ({"peak_tflops": "1000000001"}, "Bitte geben Sie Zahlen über null an"),
+        ({"devices": "1,5"}, "Bitte geben Sie die Geräte als ganze Zahl an"),
+        ({"figures_source": " "}, "Bitte nennen Sie die Quelle der Zahlen"),
+    ],
+)
+def test_figures_that_cannot_be_or_have_no_source_are_refused(
+    world: World, changes: dict[str, str], sentence: str
+):
+    page = described(world, FIGURES | changes)
+    assert page.status_code == 422
+    assert sentence in screen(page)
+    assert not PlatformProfile.objects.filter(name="Cluster Nord").exists()
+
+
+def test_what_is_not_entered_by_hand_stays_when_a_shipped_platform_is_described(world: World):
+    shipped = PlatformProfile.objects.get(key="DISKRET-4GPU")
+    before = rows_of(shipped)
+    data = {
+        "name": shipped.name,
+        "kind": shipped.kind,
+        "hardware_gen": shipped.hardware_gen,
+        "devices": "4",
+        "memory_gb": "80",
+        "figures_source": before["devices"][2],
+    }
+    assert described(world, data, shipped).status_code == 302
+    shipped.refresh_from_db()
+    found = rows_of(shipped)
+    assert {name: found[name] for name in before} == before
+    assert found["memory_bytes"][0] == "80000000000"

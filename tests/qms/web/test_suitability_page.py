@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 from django.urls import reverse
 
+from qms.audit import selectors as audit
 from qms.audit.actors import SYSTEM
+from qms.audit.events import AuditKind
 from qms.audit.services import unit
 from qms.core import clock
-from qms.core.values import Assurance, Axes, Metric, Origin, Provenance, Unit
+from qms.core.values import Assurance, Axes, Metric, Origin, Provenance, Unit, decimal_text
 from qms.evidence.choices import EvidenceType
 from qms.evidence.services import Submission, submit
+from qms.gates.report import GateReport
 from qms.web import suitability_page, workload_changes
 from qms.workloads.models import SuitabilityAnswers, Workload
 from qms.workloads.services import criteria
@@ -167,14 +170,21 @@ def test_summary_is_empty_before_anybody_answered(workload: Workload) -> None:
 def measured(
     world: World, workload: Workload, *, kind: str = "GPU_CLUSTER", comm_share: str = "0.31"
 ) -> None:
-    """Hand in a baseline of eight devices of 80 GB each."""
+    """Hand in a baseline of eight devices of 80 GB each, and the trace of a profiler."""
     share = Metric("comm_share", Decimal(comm_share), Unit.RATIO, MEASURED)
+    for code in (EvidenceType.BASELINE_REPORT, EvidenceType.PROFILE):
+        hand_in(world, workload, code, share, kind)
+
+
+def hand_in(world: World, workload: Workload, code: EvidenceType, share: Metric, kind: str) -> None:
+    """Hand in a report with one share."""
     submission = Submission(
         workload=workload,
-        type=EvidenceType.BASELINE_REPORT,
-        title="Baseline-Messbericht",
+        type=code,
+        title=code.value,
         facts={
             "platform": {"kind": kind, "bestand": True, "devices": 8, "memory_bytes": 80 * 10**9},
+            "comm_share": decimal_text(share.value),
             "fingerprint": "f",
             "repetitions": 5,
             "iterations": 200,
@@ -208,8 +218,11 @@ def test_suitability_comes_before_the_request_once_the_platform_is_measured(
     world.answer(workload)
     world.confirm(workload)
     world.set_criteria(workload)
+    assert "Nötig, sobald die Vergleichsbasis" in text_of(world, workload, name="workload")
     measured(world, workload)
     page = text_of(world, workload, name="workload")
+    assert "Bitte vor dem Ziellauf ausfüllen" in page
+    assert "Nötig, sobald die Vergleichsbasis" not in page
     assert "G2-1" in page
     assert page.count(f'href="{url(workload)}"') >= 2
 
@@ -232,3 +245,83 @@ def test_an_exclusion_is_said_with_what_suits_better(
     world.client("wo01").post(url(workload), POST | {"usage_kind": kind})
     page = text_of(world, workload)
     assert ("Besser geeignet: Managed-API" in page) is excluded
+
+
+def judgements(workload: Workload) -> list[dict[str, Any]]:
+    kinds = [AuditKind.SUITABILITY_ASSESSED]
+    return [row.data for row in reversed(audit.newest(kinds=kinds, obj_ids=[str(workload.pk)]))]
+
+
+def test_what_the_suitability_says_is_recorded_where_it_is_judged(world: World, workload: Workload) -> None:
+    world.client("wo01").post(url(workload), POST)
+    assert judgements(workload) == []  # nothing is compared yet
+    measured(world, workload)
+    world.client("wo01").post(url(workload), POST | {"state_gb": "112"})
+    (found,) = judgements(workload)
+    assert found["results"] | {"E4": "", "E5": ""} == {
+        "E1": "ERFUELLT",
+        "E2": "ERFUELLT",
+        "E3": "NICHT_ERFUELLT",
+        "E4": "",
+        "E5": "",
+        **dict.fromkeys(("A1", "A2", "A3", "A4"), "OFFEN"),  # not compiled yet
+    }
+    world.client("wo01").post(url(workload), POST | {"state_gb": "113"})
+    assert len(judgements(workload)) == 1  # says the same
+    world.client("wo01").post(url(workload), POST | {"state_gb": "113", "usage_kind": "PROTOTYP"})
+    assert [row["results"]["A2"] for row in judgements(workload)] == ["OFFEN", "TRIFFT_ZU"]
+
+
+def compiled(world: World, workload: Workload, unsupported: int, total: int) -> None:
+    submission = Submission(
+        workload=workload,
+        type=EvidenceType.PORTING,
+        title="Portierungsbericht",
+        facts={
+            "framework": "pytorch",
+            "porting_effort_pt": {},
+            "partitioning_required": None,
+            "total_ops": total,
+            "unsupported_ops": unsupported,
+        },
+        axes=MEASURED,
+        producer=world.people["wo01"].person,
+        measured_at=clock.now(),
+    )
+    with unit(actor=SYSTEM):
+        submit(actor=SYSTEM.audit_actor(), submission=submission)
+
+
+@pytest.mark.parametrize(
+    ("unsupported", "total", "share"), [(14, 100, "14"), (1, 19, "5,3"), (1, 20, ""), (0, 20, "")]
+)
+def test_unsupported_nodes_above_the_limit_are_said_with_limit_and_alternative(
+    world: World, workload: Workload, unsupported: int, total: int, share: str
+) -> None:
+    compiled(world, workload, unsupported, total)
+    page = text_of(world, workload)
+    sentence = (
+        f"{share}{NBSP}% der Knoten nicht unterstützt (zulässig 5{NBSP}%). Empfehlung: nicht geeignet. "
+        "Alternative: GPU optimieren oder Managed-API (G2-3)."
+    )
+    assert (sentence in page) is bool(share)
+    assert ("Empfehlung: nicht geeignet" in page) is bool(share)
+
+
+@pytest.mark.parametrize(
+    ("found", "names"),
+    [
+        (("0.31", "112"), "Kommunikation und Speicher"),
+        (("0.31", "1"), "Kommunikation"),
+        (("0.1", "112"), "Speicher"),
+    ],
+)
+def test_a_confirmed_suitability_names_its_bottlenecks(
+    world: World, workload: Workload, monkeypatch: pytest.MonkeyPatch, found: tuple[str, str], names: str
+) -> None:
+    comm_share, need = found
+    measured(world, workload, comm_share=comm_share)
+    world.client("wo01").post(url(workload), POST | {"state_gb": need})
+    assert "Eignung bestätigt" not in text_of(world, workload)  # load and capability are not answered
+    monkeypatch.setattr(GateReport, "gate_met", lambda _self, _gate: True)
+    assert f"Eignung bestätigt: Engpass {names} nachgewiesen (G2-1)." in text_of(world, workload)

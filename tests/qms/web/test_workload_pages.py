@@ -15,8 +15,15 @@ from qms.audit.services import record, unit
 from qms.core import clock
 from qms.roles import guards
 from qms.roles.roles import Role
-from qms.workloads.choices import ObjectClass
-from qms.workloads.models import ObjectClassification, Workload, WorkloadGroupGrant, WorkloadUserGrant
+from qms.workloads.choices import ObjectClass, PlatformKind
+from qms.workloads.models import (
+    ObjectClassification,
+    PlatformProfile,
+    Workload,
+    WorkloadGroupGrant,
+    WorkloadUserGrant,
+)
+from qms.workloads.services.platforms import PlatformData, update_platform
 from tests.qms.web.workload_world import ANSWERS, FIELDS, PURPOSE, URLCONF, World, build, criteria_post
 
 pytestmark = pytest.mark.django_db
@@ -210,6 +217,22 @@ def test_targets_are_saved_with_the_proposed_rules(world: World) -> None:
         "KOSTEN",
         "LATENZ",
     }
+
+
+@pytest.mark.parametrize(("in_use", "proposed"), [(2, False), (1, True), (0, False)])
+def test_a_fallback_platform_is_proposed_only_where_there_is_no_choice(
+    world: World, in_use: int, proposed: bool
+) -> None:
+    made = world.register()
+    found = list(PlatformProfile.objects.complete().filter(is_existing=True))
+    assert len(found) == 2
+    for platform in found[in_use:]:
+        given = {name: getattr(platform, name) for name in PlatformData.__slots__ if hasattr(platform, name)}
+        data = PlatformData(**given | {"is_existing": False, "kind": PlatformKind(platform.kind)})
+        update_platform(actor=world.people["ad01"], platform_id=platform.pk, data=data)
+    page = world.client("wo01").get(url("workload_criteria", made)).content.decode()
+    field = page[page.index('name="fallback_platform"') :].partition("</select>")[0]
+    assert (f'value="{found[0].pk}" selected' in field) is proposed
 
 
 def test_broken_rule_shows_its_place(world: World) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils.translation import gettext as _
 
-from qms.core import clock, installation
+from qms.core import backup_database, clock, installation
 
 
 class Command(BaseCommand):
@@ -41,15 +40,10 @@ class Command(BaseCommand):
 
 
 def _back_up() -> Path:
-    """Copy the SQLite file with the backup API into the data folder and return the path of the copy."""
+    """Copy the SQLite database into the data folder and return the path of the copy."""
     folder = Path(settings.DATA_DIR) / "backups"
     folder.mkdir(mode=0o700, exist_ok=True)
     path = folder / f"vor-umstellung-{clock.now():%Y%m%dT%H%M%SZ}.sqlite3"
-    connection.ensure_connection()
-    target = sqlite3.connect(path)
-    try:
-        connection.connection.backup(target)
-    finally:
-        target.close()
+    backup_database.copy_sqlite(path)
     path.chmod(0o600)
     return path

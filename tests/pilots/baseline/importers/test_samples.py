@@ -78,5 +78,5 @@ def test_both_files_of_one_aiperf_run_agree() -> None:
 
 def test_trace_of_128_devices_gives_the_published_shares() -> None:
     (run,) = read_all(Source.of_bytes(load("nccl_world128_sampled_rank0.json.gz")))
-    assert "Fenster 1222.847 ms auf 1 Geräten, 1154 Kernel." in run.what_it_says
-    assert "Beschäftigt 547.656 ms, nicht verdeckte Kommunikation 336.033 ms." in run.what_it_says
+    assert "Fenster 1222,847\u00a0ms, Geräte: 1, Kernel: 1154." in run.what_it_says
+    assert "Beschäftigt 547,656\u00a0ms, nicht verdeckte Kommunikation 336,033\u00a0ms." in run.what_it_says
