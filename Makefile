@@ -1,6 +1,7 @@
 # AI-QMS. Two commands matter: `make run` and `make test`. Each works alone, on a fresh clone, in any order.
 #   make run [PORT=8000] [DEMO=0]   start here; DEMO=0 starts empty, without demo data
 #   make test [STRICT=1]            lint, types, architecture, tests; STRICT=1 fails where a system part is missing
+#   make backup TO=FOLDER [KEYS=FOLDER] · make restore FILE=... INTO=... [KEYS=...] [PIN=...] · make upgrade
 # For maintainers: lint lock test-full test-frontends test-postgres bench fuzz services screenshots texts doctor clean
 
 SHELL := /bin/bash
@@ -26,7 +27,7 @@ HOUSE := QMS_DATA="$(QMS_DATA)" QMS_DEMO=$(DEMO) QMS_PUBLIC_URL="$(QMS_PUBLIC_UR
 
 .PHONY: help
 help:
-	@sed -n '2,5s/^# *//p' Makefile
+	@sed -n '2,6s/^# *//p' Makefile
 
 .PHONY: python
 python:
@@ -76,6 +77,19 @@ endif
 .PHONY: doctor
 doctor: .venv/.run
 	@$(HOUSE) $(PY) manage.py doctor
+
+.PHONY: backup
+backup: .venv/.run
+	@$(HOUSE) $(PY) manage.py backup "$(or $(TO),$(error TO=ORDNER fehlt))" $(if $(KEYS),--keys "$(KEYS)")
+
+.PHONY: restore
+restore: .venv/.run
+	@$(HOUSE) $(PY) manage.py restore "$(or $(FILE),$(error FILE=SICHERUNG fehlt))" --into "$(or $(INTO),$(error INTO=LEERER_ORDNER fehlt))" \
+	  $(if $(KEYS),--keys "$(KEYS)") $(if $(PIN),--pin "$(PIN)")
+
+.PHONY: upgrade
+upgrade: .venv/.run
+	@$(HOUSE) $(PY) manage.py upgrade $(if $(TO),--backup-to "$(TO)")
 
 .PHONY: lint
 lint: .venv/.dev

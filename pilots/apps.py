@@ -17,7 +17,5 @@ class PilotsConfig(AppConfig):
         providers.set_model_reader(import_module("pilots.catalog").read_model)
         providers.set_model_file_reader(import_module("pilots.catalog.capture").read_model_file)
         providers.set_run_lister(import_module("pilots.pages_start").latest_runs)
-        import_module("qms.evidence.claims").set_emulator(
-            import_module("pilots.catalog.claims").about_machine
-        )
+        import_module("qms.evidence.claims").set_emulator(import_module("pilots.claims_register").answers)
         import_module("pilots.jobs")

@@ -25,7 +25,7 @@ from qms.evidence import selectors as evidence
 from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
 from qms.gates import services as gates
-from qms.gates.benefit import primary_metrics
+from qms.gates.benefit import other_memory, primary_metrics
 from qms.gates.choices import ApprovalType
 from qms.gates.evidence_facts import BaselineFacts
 from qms.gates.facts import Facts
@@ -109,6 +109,7 @@ def _rows(sides: Sides, report: GateReport) -> tuple[Row, ...]:
         development_machine=sides.development_machine,
         another_workload=not report.result("G4-1").result.passes,
         outside=after is not None and after.emulated and after.outside_calibration,
+        other_memory=other_memory(sides.facts),
     )
     return comparison.compare(before.metrics if before else (), after.metrics if after else (), asked)
 
@@ -131,6 +132,7 @@ def _notices(sides: Sides) -> list[str]:
     found = []
     if sides.development_machine:
         found.append(_("Kein Vergleichsfaktor: Vergleichsbasis stammt von einem Entwicklungsrechner."))
+    found.append(_one_thread(sides))
     target, baseline = sides.facts.target, sides.facts.baseline
     if target is not None and target.emulated:
         found.append(_("Zielplattform emuliert – keine Aussage unter realen Bedingungen"))
@@ -145,6 +147,19 @@ def _notices(sides: Sides) -> list[str]:
                 )
             )
     return [text for text in found if text]
+
+
+def _one_thread(sides: Sides) -> str:
+    """Return what a baseline of the measuring command cannot show, if its file says NumPy ran in one thread."""
+    run, baseline = sides.baseline_run, sides.facts.baseline
+    if run is None or baseline is None or str(run.pk) != baseline.run_id:
+        return ""
+    if dict(run.summary.get("method", [])).get("blas_threads") != "1":
+        return ""
+    return _(
+        "Die Vergleichsbasis hat der Messbefehl mit NumPy in einem Thread gerechnet (ein Thread, NumPy). Was die Plattform "
+        "mit mehreren Threads oder anderer Software erreicht, sagt sie nicht."
+    )
 
 
 def _explained(sides: Sides) -> dict[str, Any]:

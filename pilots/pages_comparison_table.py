@@ -23,6 +23,9 @@ WHY_NOT: Final[dict[WhyNot, Promise]] = {
     WhyNot.ONLY_TARGET: lazy("nur am Ziel"),
     WhyNot.UNRELIABLE: lazy("nicht belastbar: zu wenige Messungen für dieses Perzentil (POL-56)"),
     WhyNot.OTHER_UNIT: lazy("verschiedene Einheiten"),
+    WhyNot.OTHER_MEMORY: lazy(
+        "kein Vergleichsfaktor: Speicher eines Prozesses oder Geräts gegen SRAM des Wafers, verschiedene Arten von Speicher"
+    ),
     WhyNot.ZERO_BASELINE: lazy("kein Verhältnis: Vergleichsbasis ist null"),
     WhyNot.NO_DIRECTION: lazy("ohne Wertung"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
 
@@ -66,7 +67,10 @@ def _signature(measurement: dict[str, Any] | None) -> list[dict[str, Any]]:
     key = selectors.measuring_key(measurement["public_key"])
     names = {"id": catalog.key_id(measurement["public_key"]), "label": key.label if key else ""}
     if key is None:
-        return [{"label": label, "value": _("Schlüssel %(id)s, nicht registriert") % names}]
+        text = _(
+            "Schlüssel %(id)s, nicht registriert; registrieren Sie ihn unter „Messschlüssel“ und reichen Sie die Datei erneut ein"
+        )
+        return [{"label": label, "value": text % names, "url": reverse("measuring_keys")}]
     if key.revoked_at is not None:
         return [{"label": label, "value": _("Schlüssel %(id)s (%(label)s), inzwischen widerrufen") % names}]
     return [{"label": label, "value": _("Schlüssel %(id)s (%(label)s)") % names}]

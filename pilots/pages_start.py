@@ -56,6 +56,27 @@ def blocker_of(workload: Workload, role: RunRole) -> Blocker | None:
     return None
 
 
+def measures_here_refused(workload: Workload) -> str:
+    """Return why nothing is measured on this machine any more, and what helps; empty where it may be (EM-12)."""
+    try:
+        runs.check_measures_here(workload)
+    except Refusal as refusal:
+        return f"{refusal.message} {refusal.next_step}".strip()
+    return ""
+
+
+def platform_notice(workload: Workload) -> str:
+    """Return what a target run on another platform than the pilot's leaves open; empty without a pilot."""
+    pilot = getattr(workload, "pilot", None)
+    if pilot is None:
+        return ""
+    text = _(
+        "Bewertung, Angebot, Umfeld und Kosten gelten der Plattform des Pilots: %(platform)s. Nach einem Ziellauf auf einer "
+        "anderen bleiben sie offen (G6-1, G6-6, G6-7, G6-9), bis beide übereinstimmen."
+    )
+    return text % {"platform": pilot.platform.name}
+
+
 def running(latest: Run | None) -> Blocker | None:
     """Return where to look while the newest run of a role lasts: a second one is refused."""
     if latest is None or latest.exit_state:

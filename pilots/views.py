@@ -65,8 +65,12 @@ def baseline(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         return done(request, run, reverse("run", args=[run.pk]))
 
     def page(found: dict[str, Any] | None = None) -> HttpResponse:
-        context = _context(workload, _("Vergleichsbasis"), RunRole.BASELINE)
-        return render(request, "pilots/baseline.html", context | {"form": form, "found": found})
+        context = _context(workload, _("Vergleichsbasis"), RunRole.BASELINE) | {
+            "form": form,
+            "found": found,
+            "not_here": pages_start.measures_here_refused(workload),
+        }
+        return render(request, "pilots/baseline.html", context)
 
     return submit(request, form, command, page) if request.method == "POST" else page()
 
@@ -89,6 +93,7 @@ def target(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         context = _context(workload, _("Emulation"), RunRole.TARGET) | {
             "form": form,
             "announced": selectors.announced(workload),
+            "platform_notice": pages_start.platform_notice(workload),
         }
         return render(request, "pilots/target.html", context)
 

@@ -46,6 +46,7 @@ def announce(request: HttpRequest, workload_id: UUID) -> HttpResponse:
             "form": form,
             "open_run": selectors.announced(workload),
             "systems": real_systems().exists(),
+            "platform_notice": pages_start.platform_notice(workload),
             "blocker": pages_start.blocker_of(workload, RunRole.TARGET),
         }
         return render(request, "pilots/announce.html", context)

@@ -17,12 +17,13 @@ from pilots.baseline.importers.common import BenchmarkRefused, ImportedBenchmark
 from qms.core.values import Metric
 
 MAX_FILES: Final = 5
-LOAD: Final = frozenset(
+SPEED: Final = frozenset(
     {
-        *("throughput_samples_s", "throughput_tokens_s", "e2e_latency_ms", "ttft_ms", "tpot_ms", "itl_ms"),
-        *("step_time_ms", "error_rate"),
+        *("throughput_samples_s", "throughput_items_s", "throughput_tokens_s", "e2e_latency_ms", "ttft_ms"),
+        *("tpot_ms", "itl_ms", "step_time_ms", "time_to_quality_h", "cycle_time_h"),
     }
 )
+LOAD: Final = SPEED | {"error_rate"}
 # The nouns of a sentence; a metric without one keeps its key.
 NAMES: Final = {
     "throughput_samples_s": "den Durchsatz in Anfragen",
@@ -82,6 +83,11 @@ class Joined:
     main: int
     keys: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
+
+    @property
+    def says_how_fast(self) -> bool:
+        """Whether throughput or a time stands in the files: telemetry, scores and network tests alone describe no run."""
+        return any(item.key in SPEED for item in self.benchmark.metrics)
 
 
 def join(parts: Sequence[Part]) -> Joined:

@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from pilots.catalog.scaling import Grown
+from pilots.wafer.claim_types import Kind
 from pilots.wafer.claims import Given, assess_all
 from pilots.wafer.estimate import Estimate
+from pilots.wafer.facts import FRAMEWORKS
 from pilots.wafer.machine import find
 from pilots.wafer.scaling import ScalingRow
 from qms.core.values import Assurance, Axes, Origin, Provenance
 from qms.evidence.claim_choices import ClaimStatus, EmulatorAnswer
 
+FRONT_ENDS: Final = FRAMEWORKS
+"""Names of the frameworks whose graphs are read, by the key an answer takes."""
 REGISTER_MACHINE: Final = "wse-3"
 """The machine the vendor text speaks of: 900,000 cores, 44 GB, 21 PB/s."""
 
@@ -57,12 +61,23 @@ def claims_about(found: Estimate, grown: tuple[Grown, ...]) -> tuple[ClaimAnswer
     )
 
 
-def about_machine(machine_id: str = REGISTER_MACHINE) -> dict[str, EmulatorAnswer]:
-    """Return, by its key, what the emulator says about each claim for a machine and no model (claims register)."""
+def about_machine(
+    machine_id: str = REGISTER_MACHINE, *, replayed: bool = False, front_ends: tuple[str, ...] = ()
+) -> dict[str, EmulatorAnswer]:
+    """Return, by its key, what the emulator says about each claim for a machine and no model (claims register).
+
+    replayed: a replay gave the same digest; front_ends: frameworks whose graphs gave the same outputs. An opinion is
+    said of no machine.
+    """
     machine = find(machine_id)
+    given = Given(machine=machine, replayed=replayed, front_ends=front_ends)
     return {
-        claim.id: EmulatorAnswer(ClaimStatus(said.status.value), said.sentence_de, machine.name)
-        for claim, said in assess_all(Given(machine=machine))
+        claim.id: EmulatorAnswer(
+            ClaimStatus(said.status.value),
+            said.sentence_de,
+            "" if claim.kind is Kind.OPINION else machine.name,
+        )
+        for claim, said in assess_all(given)
     }
 
 

@@ -27,6 +27,7 @@ class WhyNot(StrEnum):
     ONLY_TARGET = "ONLY_TARGET"
     UNRELIABLE = "UNRELIABLE"
     OTHER_UNIT = "OTHER_UNIT"
+    OTHER_MEMORY = "OTHER_MEMORY"
     ZERO_BASELINE = "ZERO_BASELINE"
     NO_DIRECTION = "NO_DIRECTION"
 
@@ -77,7 +78,8 @@ class Row:
 class Asked:
     """What the comparison needs beside the metrics. primary: keys of the primary metrics, the first one must gain;
     better: direction of every key of the catalogue; another_workload: nothing shows that both sides computed the same
-    (G4-1); outside: the target lies outside the calibration (EM-04).
+    (G4-1); outside: the target lies outside the calibration (EM-04); other_memory: keys that mean another kind of memory
+    on each side.
     """
 
     primary: Sequence[str]
@@ -86,6 +88,7 @@ class Asked:
     development_machine: bool = False
     another_workload: bool = False
     outside: bool = False
+    other_memory: frozenset[str] = frozenset()
 
 
 def compare(baseline: Sequence[Metric], target: Sequence[Metric], asked: Asked) -> tuple[Row, ...]:
@@ -132,6 +135,7 @@ def _why_not(
         (WhyNot.DEVELOPMENT_MACHINE, asked.development_machine),
         (WhyNot.ANOTHER_WORKLOAD, asked.another_workload),
         (WhyNot.NO_DIRECTION, better is None),
+        (WhyNot.OTHER_MEMORY, before.key in asked.other_memory),
         (WhyNot.OTHER_UNIT, before.unit != after.unit),
         (WhyNot.UNRELIABLE, not (before.reliable and after.reliable)),
         (WhyNot.ZERO_BASELINE, before.value == 0 and any(_ends(after))),

@@ -50,6 +50,10 @@ BASELINE, PROFILE, TARGET = "EV-02", "EV-01", "EV-04"
 ONLY_A_TRACE: Final = (
     "Eine Profiler-Spur allein ist kein Ziellauf; bitte reichen Sie auch die Messdatei des Laufs ein."
 )
+NO_SPEED: Final = (
+    "{tool} sagt nicht, wie schnell der Workload lief: Weder Durchsatz noch Antwortzeit steht darin; bitte reichen Sie "
+    "auch die Messdatei der Last desselben Laufs ein."
+)
 Handed = tuple[bytes, str]
 """Bytes and name of a file."""
 _LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)  # the archive says nothing the files do not
@@ -159,6 +163,15 @@ class ImportedRun:
         """Return what the page shows."""
         main = replace(self.read[self.joined.main], benchmark=self.joined.benchmark)
         return main.summary() | {"files": self.listed()}
+
+    def check_says_how_fast(self) -> None:
+        """Raise CriterionNotMet for files with neither throughput nor time: no baseline, no target run.
+
+        A profiler trace alone passes: it becomes EV-01.
+        """
+        if not self.joined.says_how_fast and not all(part.is_trace for part in self._parts):
+            tools = dict.fromkeys(item.benchmark.tool for item in self.read)
+            raise refused(NO_SPEED.format(tool=" und ".join(tools)), "NO_SPEED")
 
     @property
     def _parts(self) -> tuple[Part, ...]:

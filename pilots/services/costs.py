@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
+from django.utils import translation
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as lazy
@@ -21,7 +22,7 @@ from qms.core.errors import CriterionNotMet
 from qms.core.values import Assurance, Axes, Metric, Origin, Provenance
 from qms.evidence import selectors as evidence_selectors
 from qms.evidence import services as evidence
-from qms.evidence.choices import EvidenceType
+from qms.evidence.choices import TYPE_LABELS, EvidenceType
 from qms.evidence.models import EvidenceItem
 from qms.evidence.services import Submission
 from qms.gates import services as gates
@@ -93,7 +94,9 @@ def enter_costs(*, actor: User, workload_id: UUID, entry: CostsEntry) -> Evidenc
     )
     now = clock.now()
 
-    def submit(kind: EvidenceType, title: str, facts: dict[str, Any], axes: Axes) -> EvidenceItem:
+    def submit(kind: EvidenceType, facts: dict[str, Any], axes: Axes) -> EvidenceItem:
+        with translation.override("de"):  # stored, so not in the language of whoever hands in
+            title = str(TYPE_LABELS[kind])
         submission = Submission(
             workload=workload,
             type=kind,
@@ -106,8 +109,8 @@ def enter_costs(*, actor: User, workload_id: UUID, entry: CostsEntry) -> Evidenc
         return evidence.submit(actor=actor.audit_actor(role), submission=submission)
 
     facts = costs | {"computed_from": dict(ground.sources)}
-    item = submit(EvidenceType.COSTS, _("Kostenblatt"), facts, COMPUTED)
-    submit(EvidenceType.DEMAND, _("Nachfrage und Auslastung"), demand, STATED)
+    item = submit(EvidenceType.COSTS, facts, COMPUTED)
+    submit(EvidenceType.DEMAND, demand, STATED)
     record(AuditKind.TCO_RECORDED, actor=actor.audit_actor(role), subject=item, refs=item.hashes())
     return item
 

@@ -47,13 +47,15 @@ def read(
 ) -> ImportedRun:
     """Return the files of one run with the assurance of their signature.
 
-    Raises CriterionNotMet NACHWEIS_VERWEIGERT for what is not one run of this model, or what no machine can do (EM-11).
+    Raises CriterionNotMet NACHWEIS_VERWEIGERT for what is not one run of this model, says nothing of its speed, or what
+    no machine can do (EM-11).
     """
     found = measuring_keys.assured(
         catalog.read_handed_in([(file.data, file.name) for file in files], number, table),
         workload=workload,
         platform=platform,
     )
+    found.check_says_how_fast()
     reason = impossible(
         found.joined.benchmark.metrics,
         workload.model_facts,

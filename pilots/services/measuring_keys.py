@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
+from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from pilots import catalog, selectors
@@ -37,19 +38,19 @@ def register_key(*, actor: User, card: str, label: str) -> MeasuringKey:
         raise CriterionNotMet(error.message_de, id="P12") from error
     if not label.strip():
         raise CriterionNotMet(_("Bitte benennen Sie den Rechner, auf dem der Schlüssel liegt."), id="P12")
-    if MeasuringKey.objects.filter(public_key=public_key).exists():
-        raise WrongState(
-            _("Dieser Schlüssel ist schon registriert, oder er wurde widerrufen."),
-            id="P12",
-            next_step=_("Erzeugen Sie mit „keygen“ einen neuen Schlüssel."),
-        )
-    key = MeasuringKey.objects.create(
-        person=actor.person,
-        public_key=public_key,
-        key_id=catalog.key_id(public_key),
-        label=label.strip(),
-        registered_at=clock.now(),
-    )
+    if _is_known(public_key):
+        raise _registered_before()
+    try:
+        with transaction.atomic():  # of two who register the key at once, the second finds it taken
+            key = MeasuringKey.objects.create(
+                person=actor.person,
+                public_key=public_key,
+                key_id=catalog.key_id(public_key),
+                label=label.strip(),
+                registered_at=clock.now(),
+            )
+    except IntegrityError as error:
+        raise _registered_before() from error
     record(
         AuditKind.MEASURING_KEY_REGISTERED,
         actor=actor.audit_actor(role),
@@ -58,6 +59,18 @@ def register_key(*, actor: User, card: str, label: str) -> MeasuringKey:
         private={"label": key.label},
     )
     return key
+
+
+def _is_known(public_key: str) -> bool:
+    return MeasuringKey.objects.filter(public_key=public_key).exists()
+
+
+def _registered_before() -> WrongState:
+    return WrongState(
+        _("Dieser Schlüssel ist schon registriert, oder er wurde widerrufen."),
+        id="P12",
+        next_step=_("Erzeugen Sie mit „keygen“ einen neuen Schlüssel."),
+    )
 
 
 @audited
@@ -93,7 +106,10 @@ def judged(public_key: str) -> tuple[Assurance, str]:
     key = selectors.measuring_key(public_key)
     short = catalog.key_id(public_key)
     if key is None:
-        return Assurance.SUBMITTED, f"Signiert mit dem Schlüssel {short}, der hier nicht registriert ist."
+        return Assurance.SUBMITTED, (
+            f"Signiert mit dem Schlüssel {short}, der hier nicht registriert ist: Registrieren Sie ihn unter „Messschlüssel“ "
+            "und reichen Sie die Datei erneut ein, dann zählt die Signatur."
+        )
     if key.revoked_at is not None:
         return Assurance.SUBMITTED, f"Signiert mit dem Schlüssel {short}, der widerrufen ist."
     said = f"Signiert mit dem Schlüssel {short} ({key.label}); Inhalt seit der Messung unverändert."

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.utils import translation
 from django.utils.translation import gettext as _
 
 from pilots.catalog import TableReading
@@ -195,13 +196,14 @@ def _end(
 
 def title_for(kind: EvidenceType, platform_name: str) -> str:
     """Return the German title of a piece of evidence of a run."""
-    titles = {
-        EvidenceType.PROFILE: _("Profiler-Spur – %(platform)s"),
-        EvidenceType.BASELINE_REPORT: _("Baseline-Messbericht – %(platform)s"),
-        EvidenceType.TARGET_REPORT: _("Ziellauf-Bericht – %(platform)s"),
-        EvidenceType.PORTING: _("Portierungsbericht – %(platform)s"),
-        EvidenceType.EQUIVALENCE: _("Numerischer Äquivalenznachweis – %(platform)s"),
-        EvidenceType.SCALING: _("Prognose gegen Wirklichkeit – %(platform)s"),
-        EvidenceType.LINEAGE: _("Abstammungsmanifest – %(platform)s"),
-    }
+    with translation.override("de"):  # stored, so not in the language of whoever hands in
+        titles = {
+            EvidenceType.PROFILE: _("Profiler-Spur – %(platform)s"),
+            EvidenceType.BASELINE_REPORT: _("Baseline-Messbericht – %(platform)s"),
+            EvidenceType.TARGET_REPORT: _("Ziellauf-Bericht – %(platform)s"),
+            EvidenceType.PORTING: _("Portierungsbericht – %(platform)s"),
+            EvidenceType.EQUIVALENCE: _("Numerischer Äquivalenznachweis – %(platform)s"),
+            EvidenceType.SCALING: _("Prognose gegen Wirklichkeit – %(platform)s"),
+            EvidenceType.LINEAGE: _("Abstammungsmanifest – %(platform)s"),
+        }
     return titles[kind] % {"platform": platform_name}

@@ -122,7 +122,14 @@ def check_baseline_start(workload: Workload, platform_id: UUID) -> PlatformProfi
             _("Die Vergleichsbasis braucht die bestehende Plattform oder einen Entwicklungsrechner (T-11)."),
             "T-11",
         )
-    if platform.kind == PlatformKind.DEVELOPMENT_MACHINE and selectors.has_compared(workload):
+    if platform.kind == PlatformKind.DEVELOPMENT_MACHINE:
+        check_measures_here(workload)
+    return platform
+
+
+def check_measures_here(workload: Workload) -> None:
+    """Raise WrongState where a development machine may not follow the baseline that is there (EM-12, 0117)."""
+    if selectors.has_compared(workload):
         raise refused(
             _(
                 "Es gibt schon eine Vergleichsbasis der bisherigen Plattform; ein Entwicklungsrechner ersetzt sie nicht "
@@ -131,7 +138,6 @@ def check_baseline_start(workload: Workload, platform_id: UUID) -> PlatformProfi
             "EM-12",
             _("Ist sie falsch, lehnt die prüfende Person sie ab; dann messen Sie neu."),
         )
-    return platform
 
 
 def check_target_start(workload: Workload) -> None:

@@ -61,6 +61,11 @@ def latest_due(at: datetime) -> date:
     return local_day(at) + timedelta(days=gates.policy().span("POL-21", "max").days)
 
 
+def grace_days() -> int:
+    """Return for how many working days a missed condition of severity NORMAL does no harm (POL-47)."""
+    return gates.policy().integer("POL-47", "condition_normal")
+
+
 def eligible_owners(workload: Workload) -> list[Person]:
     """Return the people who could hand in the proof of a condition (P24), by name."""
     accounts = User.objects.filter(

@@ -16,9 +16,8 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from qms.approvals.choices import ConditionStatus, Severity
-from qms.approvals.conditions import local_day
+from qms.approvals.conditions import grace_days, local_day
 from qms.approvals.models import Condition
-from qms.gates import services as gates
 
 _SATURDAY: Final = 5
 _AT_ONCE: Final = frozenset({Severity.HIGH, Severity.IMMEDIATE})
@@ -64,7 +63,7 @@ def late_by_approval(approval_ids: Iterable[UUID], at: datetime) -> dict[UUID, l
             status=ConditionStatus.MET
         )
     )
-    grace = gates.policy().integer("POL-47", "condition_normal") if found else 0
+    grace = grace_days() if found else 0
     rows: dict[UUID, list[Late]] = defaultdict(list)
     for condition in found:
         late = judge(condition, today, grace)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from qms.approvals import blocks
 from qms.approvals.blocks import Section
 from qms.approvals.choices import Decision, Meaning, Severity, VoteValue
-from qms.approvals.conditions import stated
+from qms.approvals.conditions import grace_days, stated
 from qms.approvals.models import Approval, DecisionRecord
 from qms.core import formats
 from qms.core.values import Assurance, Axes, Origin, Provenance
@@ -92,13 +92,14 @@ def conditions(frozen: DecisionRecord) -> Section:
         _("Schwere"),
     ]
     note = _(
-        "Ist eine Auflage überfällig, ist die Freigabe nicht mehr wirksam: bei %(high)s sofort, sonst nach Nachfrist."
+        "Ist eine Auflage der Schwere hoch oder sofort überfällig, ist die Freigabe nicht mehr wirksam; bei normaler "
+        "Schwere nach %(days)d Werktagen Nachfrist."
     )
     return blocks.section(
         "11",
         title,
         blocks.table(_("Auflagen"), head, cells, [5, 15, 25, 20, 15, 10, 10]),
-        blocks.note(note % {"high": f"{Severity.HIGH.label}, {Severity.IMMEDIATE.label}"}),
+        blocks.note(note % {"days": grace_days()}),
         blocks.paragraph(_("Ausnahmen gibt es keine.")),
     )
 

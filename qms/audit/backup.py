@@ -143,7 +143,9 @@ def _older(finding: pins.PinFinding) -> list[str]:
 
 def _record_restore(finding: pins.PinFinding, made_at: str) -> None:
     recorded = {"size": finding.size, "pinned_size": finding.pinned, "pinned_root": pins.pinned_root()}
-    reason = _("Sicherung vom %(time)s zurückgespielt") % {"time": formats.moment(datetime.fromisoformat(made_at))}
+    reason = _("Sicherung vom %(time)s zurückgespielt") % {
+        "time": formats.moment(datetime.fromisoformat(made_at))
+    }
     with unit(actor=SYSTEM, action="restore"):
         ref = ("Log", keys.origin())
         record(

@@ -44,6 +44,8 @@ def copy_to(folder: Path) -> Path:
 
 def copy_sqlite(path: Path) -> None:
     """Copy the SQLite database with the backup API, then without its free pages: what was erased stays out."""
+    if connection.in_atomic_block:
+        raise RuntimeError("SQLite waits for ever for the end of the transaction that asks for the copy")
     connection.ensure_connection()
     raw = path.with_name(f"{path.name}.roh")
     copy = sqlite3.connect(raw, isolation_level=None)

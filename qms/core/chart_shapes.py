@@ -67,7 +67,10 @@ class Tick:
 
 @dataclass(frozen=True)
 class Chart(Generic[Drawing]):
-    """A chart ready for its template: two drawings, the words that state its result, and its table."""
+    """A chart ready for its template: two drawings, the words that state its result, and its table.
+
+    axis, side: names of the lower and of the left axis.
+    """
 
     wide: Drawing
     narrow: Drawing
@@ -77,6 +80,7 @@ class Chart(Generic[Drawing]):
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
+    side: str = ""
 
     @property
     def table(self) -> list[list[dict[str, str]]]:

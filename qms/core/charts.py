@@ -99,6 +99,7 @@ def latency_cdf(
         title=title or _("Verteilung der Latenz"),
         desc=_describe(series, unit, limit),
         axis=_("Latenz in %(unit)s") % {"unit": unit},
+        side=_("Anteil der Anfragen"),
         columns=(_("Reihe"), "p50", "p95", "p99"),
         rows=tuple((one.label, *(_cell(one.at(share), unit) for share in SHAPES)) for one in series),
         notes=(_("Markiert sind p50 (Kreis), p95 (Quadrat) und p99 (Raute)."), *notes),

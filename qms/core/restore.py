@@ -155,7 +155,11 @@ def _remarks(manifest: Manifest, *, with_keys: bool) -> list[str]:
         _(
             "Sicherung vom %(time)s, Programm %(version)s, %(count)d Dateien: jede hat den verzeichneten Prüfwert."
         )
-        % {"time": formats.moment(datetime.fromisoformat(manifest.made_at)), "version": manifest.product, "count": len(manifest.entries)}
+        % {
+            "time": formats.moment(datetime.fromisoformat(manifest.made_at)),
+            "version": manifest.product,
+            "count": len(manifest.entries),
+        }
     ]
     if manifest.damaged:
         text = _("Schon beim Sichern fehlten oder waren beschädigt: %(names)s.")

@@ -10,8 +10,10 @@ from qms.core.values import Better, Metric
 from qms.gates.facts import Facts
 from qms.gates.outcome import metric_de
 from qms.workloads import metrics as catalogue
+from qms.workloads.choices import PlatformKind
 
 _THROUGHPUT: Final = "throughput_"
+_MEMORY: Final = frozenset({"peak_memory_bytes", "mem_peak_device_gb"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +44,21 @@ def primary_metrics(facts: Facts) -> tuple[str, ...]:
     return tuple(key for key in found if key.startswith(_THROUGHPUT))[:1]
 
 
+def other_memory(facts: Facts) -> frozenset[str]:
+    """Return the metrics of used memory if one side means the SRAM of a wafer: what it takes there, it costs nowhere else."""
+    if facts.baseline is None or facts.target is None:
+        return frozenset()
+    kinds = [side.platform.kind is PlatformKind.WAFER_SCALE for side in (facts.baseline, facts.target)]
+    return _MEMORY if kinds[0] != kinds[1] else frozenset()
+
+
 def gain_of(facts: Facts, key: str) -> Gain:
     """Return the gain of one metric: the worst over the percentiles both sides have."""
     definition = catalogue.catalogue().get(key)
     if definition is None or definition.better is None:
         return Gain(key, None, None, "hat keine Richtung, in der sie besser wird")
+    if key in other_memory(facts):
+        return Gain(key, None, None, "meint auf beiden Seiten verschiedene Arten von Speicher")
     pairs = _pairs(facts, key)
     if not pairs:
         return Gain(key, None, None, "liegt nicht für beide Seiten vor")

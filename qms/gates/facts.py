@@ -195,7 +195,8 @@ class Facts:
     """All facts of one evaluation.
 
     now: time of the evaluation; runs: target runs that count, in any order; covered: ids of W criteria covered by a
-    condition or waiver; conditions: those of the decision; inherited: by evidence type; deviation_reason: written
+    condition or waiver; conditions: those of the decision; inherited: by evidence type; platforms_differ: names of the
+    platform of the target run and of the pilot, None where they are one; deviation_reason: written
     reason for deciding against a refusal or objection; required and earlier are filled by the engine.
     """
 
@@ -222,6 +223,7 @@ class Facts:
     environment: EnvironmentFacts | None = None
     capability: CapabilityFacts | None = None
     inherited: Mapping[str, Inherited] = field(default_factory=dict)
+    platforms_differ: tuple[str, str] | None = None
     runs: tuple[TargetRunFacts, ...] = ()
     evidence: tuple[EvidencePeople, ...] = ()
     votes: tuple[VoteFacts, ...] = ()

@@ -43,7 +43,7 @@ from qms.workloads.choices import (
     PilotStatus,
     ProtectionNeed,
 )
-from qms.workloads.models import Workload
+from qms.workloads.models import PlatformProfile, Workload
 from qms.workloads.plans import AccessEntry, RetentionEntry
 from qms.workloads.rules import AbortRuleValues, FallbackValues, PilotValues, QualityTargetValues
 from qms.workloads.services import classification
@@ -94,6 +94,7 @@ def facts_for(
         environment=_fact(by_type, EvidenceType.ENVIRONMENT, business_readers.environment_from),
         capability=_fact(by_type, EvidenceType.CAPABILITY, business_readers.capability_from),
         inherited={item.type: source for item in items if (source := _source(item)) is not None},
+        platforms_differ=_platforms_differ(workload, target),
         runs=(TargetRunFacts(target.run_id, target.started_at, target.criteria_sha256),) if target else (),
         evidence=tuple(
             EvidencePeople(
@@ -264,6 +265,17 @@ def _costs(
     )
     then = (costs.baseline.computed_from, costs.target.computed_from, costs.target.platform_key)
     return replace(costs, outdated=now != then)
+
+
+def _platforms_differ(workload: Workload, target: TargetFacts | None) -> tuple[str, str] | None:
+    """Return the names of both platforms if the target run was not on that of the pilot, which all inherited is of."""
+    pilot = getattr(workload, "pilot", None)
+    if pilot is None or target is None or not target.platform.profile_id:
+        return None
+    if target.platform.profile_id == str(pilot.platform_id):
+        return None
+    used = PlatformProfile.objects.filter(pk=target.platform.profile_id).first()
+    return (used.name if used else target.platform.hardware_gen), pilot.platform.name
 
 
 def _source(item: EvidenceItem) -> Inherited | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from django import forms
 from django.utils.translation import gettext as _
@@ -11,7 +11,8 @@ from django.utils.translation import gettext_lazy as lazy
 from qms.approvals.choices import ApprovalType, Decision, Meaning, VoteValue
 from qms.approvals.documents import Wording
 from qms.approvals.services.reviews import SubjectAnswer
-from qms.gates.rule_sets import Subject
+from qms.evidence.choices import EvidenceType
+from qms.gates.rule_rows import Subject
 from qms.web import condition_forms
 from qms.web.widgets import ChoiceCards
 
@@ -22,13 +23,25 @@ def _area(rows: int = 4) -> forms.Textarea:
     return forms.Textarea(attrs={"rows": rows})
 
 
+_DECISIONS: Final = (
+    (Decision.APPROVE.value, lazy("Freigeben")),
+    (Decision.APPROVE_WITH_CONDITIONS.value, lazy("Bedingt freigeben")),
+    (Decision.REJECT.value, lazy("Ablehnen")),
+)
+_DECISION_MEANINGS: Final = (Meaning.APPROVED, Meaning.CONDITIONALLY_APPROVED, Meaning.REJECTED)
+
+
+def _meanings(*meanings: Meaning) -> list[tuple[str, Any]]:
+    return [("", lazy("Bitte wählen")), *((item.value, item.label) for item in meanings)]
+
+
 class MeaningField(forms.ChoiceField):
     """Meaning of the signature: the person chooses it, so the first entry is empty (spec 5.2)."""
 
     def __init__(self, *meanings: Meaning) -> None:
         super().__init__(
             label=lazy("Bedeutung Ihrer Unterschrift"),
-            choices=[("", lazy("Bitte wählen"))] + [(item.value, item.label) for item in meanings],
+            choices=_meanings(*meanings),
             help_text=lazy("Sie steht mit Ihrem Namen im signierten Dokument."),
             error_messages={"required": lazy("Bitte wählen Sie die Bedeutung Ihrer Unterschrift (G7-10).")},
         )
@@ -93,7 +106,9 @@ class ReviewForm(forms.Form):
         label=lazy("Womit haben Sie die Nachweise verglichen?"),
         required=False,
         max_length=400,
-        help_text=lazy("Zum Beispiel mit der Ausgabedatei des Messwerkzeugs. Steht im Audit-Protokoll."),
+        help_text=lazy(
+            "Zum Beispiel mit der Ausgabedatei des Messwerkzeugs, bei Kosten mit Angebot und Rechnung. Steht im Audit-Protokoll."
+        ),
     )
     meaning = MeaningField(Meaning.REVIEWED)
 
@@ -128,11 +143,7 @@ class DecisionForm(forms.Form):
     decision = forms.ChoiceField(
         label=lazy("Ihre Entscheidung"),
         widget=LockableCards,
-        choices=[
-            (Decision.APPROVE.value, lazy("Freigeben")),
-            (Decision.APPROVE_WITH_CONDITIONS.value, lazy("Bedingt freigeben")),
-            (Decision.REJECT.value, lazy("Ablehnen")),
-        ],
+        choices=_DECISIONS,
         error_messages={"required": lazy("Bitte wählen Sie Ihre Entscheidung.")},
     )
     reason = forms.CharField(
@@ -152,7 +163,7 @@ class DecisionForm(forms.Form):
         max_length=300,
         help_text=lazy("Nur bei einer Ablehnung, dort nötig. Zum Beispiel: bisherige Plattform behalten."),
     )
-    meaning = MeaningField(Meaning.APPROVED, Meaning.CONDITIONALLY_APPROVED, Meaning.REJECTED)
+    meaning = MeaningField(*_DECISION_MEANINGS)
 
     def __init__(
         self,
@@ -165,10 +176,20 @@ class DecisionForm(forms.Form):
         widget = self.fields["decision"].widget
         if isinstance(widget, LockableCards):
             widget.locked = frozenset({item.value for item in Decision} - set(possible))
+        conditional = Decision.APPROVE_WITH_CONDITIONS
+        if conditional not in possible and self.data.get("decision") != conditional:
+            self._leave_out(conditional.value)
         self.basis, self._plain = basis, list(self.fields)
         self._criteria = basis.criteria(self.data)
         for criterion in self._criteria:
             self.fields.update(condition_forms.fields(basis, criterion))
+
+    def _leave_out(self, code: str) -> None:
+        """Offer no decision and no meaning of `code`: where no condition could help, none is spoken of."""
+        for name, choices in (("decision", _DECISIONS), ("meaning", _meanings(*_DECISION_MEANINGS))):
+            field = self.fields[name]
+            if isinstance(field, forms.ChoiceField):
+                field.choices = [(value, label) for value, label in choices if value != code]
 
     def before(self) -> list[forms.BoundField]:
         """Return the decision, which comes before the conditions."""
@@ -222,8 +243,27 @@ class ActForm(forms.Form):
     software = forms.CharField(required=False)
 
 
+# What a person compares with, by type of evidence; every other type was measured or computed.
+_BOOKED: Final = lazy(
+    "Zum Beispiel mit Angebot, Rechnung oder Auftragsliste. Hebt die Absicherung auf „gegengeprüft“."
+)
+_STATED: Final = lazy(
+    "Zum Beispiel mit dem Beleg, den die Zeile nennt. Hebt die Absicherung auf „gegengeprüft“."
+)
+COMPARED_WITH: Final = {
+    EvidenceType.COSTS: _BOOKED,
+    EvidenceType.DEMAND: _BOOKED,
+    EvidenceType.OFFER: lazy(
+        "Zum Beispiel mit dem vorliegenden Angebot oder Vertrag. Hebt die Absicherung auf „gegengeprüft“."
+    ),
+    EvidenceType.LEVELS: _STATED,
+    EvidenceType.ENVIRONMENT: _STATED,
+    EvidenceType.CAPABILITY: _STATED,
+}
+
+
 class EvidenceReviewForm(forms.Form):
-    """Acceptance of one piece of evidence by itself."""
+    """Acceptance of one piece of evidence by itself; kind: its type, which says what to compare it with."""
 
     accept = forms.ChoiceField(
         label=lazy("Ihr Ergebnis"),
@@ -246,6 +286,11 @@ class EvidenceReviewForm(forms.Form):
         max_length=2000,
         help_text=lazy("Nötig bei einer Ablehnung."),
     )
+
+    def __init__(self, *args: Any, kind: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["compared_with"]
+        field.help_text = COMPARED_WITH.get(EvidenceType(kind), field.help_text)
 
 
 class ExportForm(forms.Form):

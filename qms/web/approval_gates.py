@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
@@ -104,10 +105,17 @@ def axes_of(item: EvidenceItem) -> Axes:
     return Axes(Provenance(item.provenance), Assurance(item.assurance), Origin(item.origin))
 
 
-def stored_checklist(stored: dict[str, Any]) -> Checklist:
-    """Return the checklist as it was decided on; questions and reasons come from the rule set of that time."""
+def stored_checklist(stored: dict[str, Any], covered: Mapping[str, str] = MappingProxyType({})) -> Checklist:
+    """Return the checklist as it was decided on; questions and reasons come from the rule set of that time.
+
+    covered: by criterion, the sentence of the condition that covers it.
+    """
     report, rules = stored["gates"], gates.rule_set()
     views = [_stored_view(row, rules) for row in report["criteria"]]
+    views = [
+        replace(found, reason=f"{found.reason} {covered[found.id]}") if found.id in covered else found
+        for found in views
+    ]
     absent = CriterionResult.NOT_APPLICABLE.value
     shown = [found for found in views if found.status != absent]
     passing = {result.value for result in CriterionResult if result.passes}

@@ -48,7 +48,7 @@ def page(approval: Approval, actor: User) -> dict[str, Any]:
         "force": force,
         "steps": panel.steps(approval),
         "facts": _facts(approval),
-        "checklist": approval_gates.stored_checklist(stored)
+        "checklist": approval_gates.stored_checklist(stored, condition_page.covered(approval))
         if stored
         else approval_gates.checklist(found.report or built.report, approval.workload_id),
         "evidence": approval_gates.evidence_rows(items, ApprovalType(approval.type)),
@@ -87,7 +87,7 @@ def report_page(approval: Approval) -> dict[str, Any]:
     built = live_dossier(approval)
     stored = _stored(approval)
     checklist = (
-        approval_gates.stored_checklist(stored)
+        approval_gates.stored_checklist(stored, condition_page.covered(approval))
         if stored
         else approval_gates.checklist(built.report, approval.workload_id)
     )
@@ -159,9 +159,15 @@ def acts(approval: Approval) -> list[dict[str, Any]]:
 
 
 def history(approval: Approval) -> list[dict[str, Any]]:
-    """Return the newest events of the request and its document as sentences, with who acted."""
-    document = signing.document_of(approval.pk)
-    objects = [("Approval", str(approval.pk))] + ([("Document", str(document.pk))] if document else [])
+    """Return the newest events of the request, its conditions and its documents as sentences, with who acted."""
+    objects = [("Approval", str(approval.pk))]
+    objects += [("Condition", str(item.pk)) for item in approval.conditions.all()]
+    addendum = getattr(approval, "addendum", None)
+    if addendum is not None:
+        objects.append(("Addendum", str(addendum.pk)))
+    for subject in (approval, addendum):
+        document = signing.document_of(subject.pk) if subject else None
+        objects += [("Document", str(document.pk))] if document else []
     return sentences(audit.histories(objects, limit=HISTORY))
 
 

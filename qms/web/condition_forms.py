@@ -23,11 +23,6 @@ from qms.web.workload_fields import DayField
 
 TEXT_MAX: Final = 1000
 _POSTED: Final = re.compile(r"\Aauflage_(G\d-\d{1,2})_text\Z")
-_HINTS: Final = {
-    Severity.NORMAL.value: lazy("Überfällig: nach fünf Werktagen Nachfrist nicht mehr wirksam."),
-    Severity.HIGH.value: lazy("Überfällig: sofort nicht mehr wirksam."),
-    Severity.IMMEDIATE.value: lazy("Wie hoch, und ohne Aufschub zu beginnen."),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +36,16 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What conditions may be given on: open W criteria, who may own one, the days proposed and latest (POL-21)."""
+    """What conditions may be given on: open W criteria, who may own one, the days proposed and latest (POL-21).
+
+    grace: working days of grace of the severity NORMAL (POL-47).
+    """
 
     coverable: Sequence[CriterionReport] = ()
     owners: Sequence[Person] = ()
     proposed: date | None = None
     latest: date | None = None
+    grace: int = 0
 
     def criteria(self, data: Mapping[str, Any] | None) -> list[str]:
         """Return the criteria with fields: what can be covered, and whatever was sent beyond that."""
@@ -60,7 +59,12 @@ NOTHING: Final = Basis()
 
 
 def fields(basis: Basis, criterion: str) -> dict[str, forms.Field]:
-    """Return the fields of a condition on `criterion`; whether they are needed depends on the decision."""
+    """Return the fields of a condition on `criterion`; whether they are needed depends on the decision.
+
+    Where none is offered only the text is read, so that the command can name what refuses it.
+    """
+    if criterion not in {item.row.id for item in basis.coverable}:
+        return {f"auflage_{criterion}_text": forms.CharField(required=False, max_length=TEXT_MAX)}
     owners = [(str(person.pk), person.display_name) for person in basis.owners]
     until = {"latest": f"{basis.latest:%d.%m.%Y}"} if basis.latest else {"latest": ""}
     found: dict[str, forms.Field] = {
@@ -82,16 +86,25 @@ def fields(basis: Basis, criterion: str) -> dict[str, forms.Field]:
         "severity": forms.ChoiceField(
             label=_("Schwere"),
             choices=[(item.value, item.label) for item in Severity],
-            widget=ChoiceCards(hints=_HINTS),
+            widget=ChoiceCards(hints=_hints(basis)),
         ),
     }
     for field in found.values():
         field.required = False
         field.asked_later = True  # type: ignore[attr-defined]  # read by the field template: needed with one decision
-    if criterion in {item.row.id for item in basis.coverable} and basis.proposed:
+    if basis.proposed:
         found["due"].initial = basis.proposed
         found["due"].proposed = True  # type: ignore[attr-defined]
     return {f"auflage_{criterion}_{name}": field for name, field in found.items()}
+
+
+def _hints(basis: Basis) -> dict[str, str]:
+    normal = _("Überfällig: nach %(days)d Werktagen Nachfrist nicht mehr wirksam.") % {"days": basis.grace}
+    return {
+        Severity.NORMAL.value: normal,
+        Severity.HIGH.value: _("Überfällig: sofort nicht mehr wirksam."),
+        Severity.IMMEDIATE.value: _("Ohne Aufschub zu beginnen; überfällig: sofort nicht mehr wirksam."),
+    }
 
 
 def missing(cleaned: Mapping[str, Any], criteria: Iterable[str]) -> dict[str, str]:

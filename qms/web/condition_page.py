@@ -14,7 +14,7 @@ from qms.approvals.choices import ConditionStatus, Severity
 from qms.approvals.models import Approval, Condition
 from qms.approvals.services import addenda
 from qms.approvals.services.conditions import check_confirmer
-from qms.core import clock
+from qms.core import clock, formats
 from qms.core.errors import Refusal
 from qms.evidence import selectors as evidence
 from qms.roles import guards
@@ -68,6 +68,15 @@ def page(approval: Approval, actor: User, bound: Mapping[UUID, Any] | None = Non
         "completable": active and _completable(approval, actor),
         "addendum": addendum,
         "addendum_sealed": addendum is not None and signing.seal_state(addendum.pk).sealed,
+    }
+
+
+def covered(approval: Approval) -> dict[str, str]:
+    """Return, by criterion, the sentence of the condition that covers it."""
+    text = _("Gedeckt durch Auflage %(position)d, fällig am %(day)s.")
+    return {
+        item.criterion: text % {"position": item.position, "day": formats.day(item.due)}
+        for item in approval.conditions.all()
     }
 
 

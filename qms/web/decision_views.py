@@ -95,6 +95,7 @@ def _basis(found: Approval, shown: panel.Panel) -> Basis:
         conditions.eligible_owners(found.workload),
         conditions.proposed_due(now),
         conditions.latest_due(now),
+        conditions.grace_days(),
     )
 
 

@@ -104,9 +104,15 @@ def headline(item: EvidenceItem) -> dict[str, Any]:
     return {
         "damaged": found.damaged,
         "metrics": first[:3],
-        "rows": [row for row in found.rows if row["key"] in wanted],
+        "rows": [row for row in found.rows if row["key"] in wanted] + _amounts(found),
         "outputs": found.outputs,
     }
+
+
+def _amounts(found: FactsView) -> list[dict[str, Any]]:
+    """Return unit costs, ratio and utilisation of a cost sheet, or the amounts of a demand, as rows."""
+    shown = found.costs["figures"] if found.costs else found.demand["facts"] if found.demand else []
+    return [{"label": one["label"], "value": one["value"]} for one in shown]
 
 
 def _metric(row: dict[str, Any]) -> dict[str, Any]:

@@ -34,7 +34,8 @@ from qms.web.workload_views import workload_crumbs
 def evidence(request: HttpRequest, evidence_id: UUID) -> HttpResponse:
     """Show one piece of evidence."""
     actor = account(request)
-    return _page(request, selectors.get(evidence_id, actor=actor), actor, EvidenceReviewForm())
+    item = selectors.get(evidence_id, actor=actor)
+    return _page(request, item, actor, EvidenceReviewForm(kind=item.type))
 
 
 @login_required
@@ -44,7 +45,7 @@ def review(request: HttpRequest, evidence_id: UUID) -> HttpResponse:
     actor = account(request)
     item = selectors.get(evidence_id, actor=actor)
     services.check_may_review(actor=actor, evidence_id=evidence_id)
-    form = EvidenceReviewForm(request.POST)
+    form = EvidenceReviewForm(request.POST, kind=item.type)
 
     def command() -> HttpResponse:
         values = form.cleaned_data

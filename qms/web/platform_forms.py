@@ -236,6 +236,8 @@ class CapabilityForm(HolderForm):
             self.fields[f"evidence_{area.value}"] = text_field(
                 _("%(name)s: Beleg") % name, rows=2, required=False
             )
+            for part in ("responsible", "evidence"):  # G2-4 asks for all of them, a draft for none
+                self.fields[f"{part}_{area.value}"].asked_later = True  # type: ignore[attr-defined]  # read by the field template
 
     def stored(self, facts: Mapping[str, Any]) -> dict[str, Any]:
         """Return the four rows recorded last."""

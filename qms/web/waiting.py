@@ -18,8 +18,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from qms.approvals import selectors as approvals
-from qms.approvals.choices import ApprovalStatus
-from qms.approvals.models import Approval
+from qms.approvals.choices import ApprovalStatus, ConditionStatus
+from qms.approvals.conditions import CONFIRMS
+from qms.approvals.models import Approval, Condition
+from qms.core import formats
 from qms.evidence import selectors as evidence
 from qms.evidence.models import EvidenceItem
 from qms.roles import guards
@@ -68,7 +70,15 @@ def for_account(actor: User) -> Waiting:
     """Return both lists for the account."""
     mine: list[Row] = []
     others: list[Row] = []
-    for part in (_owners, _classifications, _requests, _unsealed, _recorded_once, _role_requests):
+    for part in (
+        _owners,
+        _classifications,
+        _requests,
+        _conditions,
+        _unsealed,
+        _recorded_once,
+        _role_requests,
+    ):
         own, foreign = part(actor)
         mine += own
         others += foreign
@@ -196,18 +206,71 @@ def _foreign_row(approval: Approval) -> Row:
     return Row(verb, subject, _("Freigabeantrag"), since, url, _("Ansehen"), who)
 
 
+def _conditions(actor: User) -> Lists:
+    """Conditions that wait for the proof of their owner or for its confirmation, and approvals ready for the addendum."""
+    visible = approvals.visible_to(actor).filter(status=ApprovalStatus.CONDITIONALLY_APPROVED)
+    found = list(
+        visible.select_related("workload__pilot")
+        .prefetch_related("conditions__owner")
+        .order_by("decided_at")[:LIMIT]
+    )
+    rights = guards.prefetch(actor, [approval.workload for approval in found])
+    mine: list[Row] = []
+    others: list[Row] = []
+    for approval in found:
+        judges = not _involved(approval.workload, actor) and rights.acting_role(
+            Permission.FULFIL_CONDITION, approval.workload, CONFIRMS
+        )
+        rows = [_condition_row(approval, item, actor, bool(judges)) for item in approval.conditions.all()]
+        if all(item.status == ConditionStatus.MET for item in approval.conditions.all()):
+            rows = [_addendum_row(approval, bool(judges))]
+        mine += [row for row in rows if row and not row.who]
+        others += [row for row in rows if row and row.who and _takes_part(approval, actor)]
+    return mine, others
+
+
+def _condition_row(approval: Approval, item: Condition, actor: User, judges: bool) -> Row | None:
+    """Return what waits about one condition; `who` is empty where it is the person's turn."""
+    subject = f"{approval.workload.title} · {approval.number}"
+    url = f"{reverse('approval', args=[approval.pk])}#auflagen"
+    note = _("Auflage %(position)d (%(criterion)s), fällig am %(day)s") % {
+        "position": item.position,
+        "criterion": item.criterion,
+        "day": formats.day(item.due),
+    }
+    if item.status == ConditionStatus.OPEN:
+        own = item.owner_id == actor.person_id
+        button, who = (_("Nachweisen"), "") if own else (_("Ansehen"), item.owner.display_name)
+        return Row(_("Auflage nachweisen"), subject, note, approval.decided_at, url, button, who)
+    if item.status == ConditionStatus.PROVEN:
+        button, who = (_("Bestätigen"), "") if judges else (_("Ansehen"), _("Prüfer(in)"))
+        return Row(_("Erfüllung bestätigen"), subject, note, item.proven_at, url, button, who)
+    return None
+
+
+def _addendum_row(approval: Approval, judges: bool) -> Row:
+    subject = f"{approval.workload.title} · {approval.number}"
+    url = reverse("approval_addendum", args=[approval.pk])
+    button, who = (_("Nachtrag erstellen"), "") if judges else (_("Ansehen"), _("Prüfer(in)"))
+    note = _("Alle Auflagen sind erfüllt")
+    return Row(_("Nachtrag erstellen"), subject, note, approval.decided_at, url, button, who)
+
+
 def _unsealed(actor: User) -> Lists:
     """Decided approvals whose newest document could not be sealed; until it is, they are not in force."""
     failed = Document.objects.filter(state=DocumentState.FAILED).values_list("subject_id", flat=True)
     concerned = list(
-        approvals.visible_to(actor).filter(pk__in=failed).select_related("workload__pilot")[:LIMIT]
+        approvals.visible_to(actor)
+        .filter(Q(pk__in=failed) | Q(addendum__pk__in=failed))
+        .select_related("workload__pilot", "addendum")[:LIMIT]
     )
     rights = guards.prefetch(actor, [approval.workload for approval in concerned])
     mine: list[Row] = []
     others: list[Row] = []
     newest = {document.subject_id: document for document in _documents(concerned)}
     for approval in concerned:
-        document = newest[approval.pk]
+        addendum = getattr(approval, "addendum", None)
+        document = newest[addendum.pk if addendum else approval.pk]
         if document.state != DocumentState.FAILED:
             continue
         subject, url = (
@@ -228,7 +291,8 @@ def _unsealed(actor: User) -> Lists:
 
 
 def _documents(found: list[Approval]) -> QuerySet[Document]:
-    rows = Document.objects.filter(subject_id__in=[approval.pk for approval in found])
+    addenda = [approval.addendum.pk for approval in found if hasattr(approval, "addendum")]
+    rows = Document.objects.filter(subject_id__in=[*(approval.pk for approval in found), *addenda])
     return rows.order_by("requested_at", "id")
 
 

@@ -85,11 +85,15 @@ class CriterionView:
 
 @dataclass(frozen=True, slots=True)
 class CriteriaView:
-    """All criteria of a report, grouped by what they mean to the reader now; `green` says which gates are done."""
+    """All criteria of a report, grouped by what they mean to the reader now; `green` says which gates are done.
+
+    compared: what the comparison leaves open, apart from `later`; verdict: its sentence, empty where nothing is compared.
+    """
 
     green: list[str]
     now: list[CriterionView]
     blocks_request: bool
+    compared: list[CriterionView]
     later: list[CriterionView]
     met: list[CriterionView]
     not_applicable: list[CriterionView]
@@ -97,6 +101,7 @@ class CriteriaView:
     checked: int
     total: int
     rule_set: str
+    verdict: str = ""
 
 
 def report_for(workload: Workload, items: list[EvidenceItem]) -> GateReport:
@@ -115,19 +120,21 @@ def grouped(report: GateReport, workload_id: UUID) -> CriteriaView:
     """Return the criteria of the report in groups."""
     views = [(item, view(item, workload_id)) for item in report.criteria]
     open_now = [found for item, found in views if item.blocks and item.row.due is Due.SUBMISSION]
-    later = [found for item, found in views if item.blocks and item.row.due is not Due.SUBMISSION]
+    later = [pair for pair in views if pair[0].blocks and pair[0].row.due is not Due.SUBMISSION]
     absent = CriterionResult.NOT_APPLICABLE
     return CriteriaView(
         green=sentences.met_sentences(report),
         now=_not_met_first(open_now),
         blocks_request=bool(report.blocking_submission()),
-        later=_not_met_first(later),
+        compared=_not_met_first(found for item, found in later if item.row.scope is not None),
+        later=_not_met_first(found for item, found in later if item.row.scope is None),
         met=[found for item, found in views if not item.blocks and item.result is not absent],
         not_applicable=[_reason_only(item) for item in report.criteria if item.result is absent],
         not_checked=[CriterionView(row.id, row.title, "", "", row.reason) for row in report.not_checked],
         checked=report.checked,
         total=report.total,
         rule_set=report.rule_set,
+        verdict=report.verdict.sentence_de if report.verdict else "",
     )
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from qms.approvals.models import UNDECIDED, Approval
+from qms.approvals.models import Approval
 from qms.audit import selectors as audit
 from qms.audit.events import AuditKind
 from qms.core import formats
 from qms.evidence.choices import EvidenceType
 from qms.evidence.models import EvidenceItem
 from qms.gates import services as gates
-from qms.gates.coverage import Uncovered
 from qms.roles import guards
 from qms.roles.models import Person, User
 from qms.roles.permissions import Permission
@@ -24,6 +21,8 @@ from qms.web import (
     workload_changes,
     workload_classes,
     workload_criteria_view,
+    workload_next,
+    workload_since,
     workload_steps,
 )
 from qms.web.workload_criteria_forms import stored_rules
@@ -35,33 +34,6 @@ from qms.workloads.services import classification
 
 HISTORY: Final = 10
 SHOWN_FIELDS: Final = 3
-# Suitability is judged once the baseline comes from the platform in use; what is open then comes before the request.
-_GATE_OF_STEP: Final = {"daten": "G1-", "beantragen": "G2-"}
-
-
-@dataclass(frozen=True, slots=True)
-class NextAction:
-    """The one clear button of the overview; without url it is a sentence about somebody else's turn.
-
-    accept: the button takes the owner role by POST instead of leading to a page.
-    """
-
-    text: str
-    url: str = ""
-    button: str = ""
-    accept: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a workload stands: its steps and requests, the first thing no criterion covers, its newest runs."""
-
-    steps: list[workload_steps.StepView]
-    approvals: list[Approval]
-    uncovered: Uncovered | None
-    runs: tuple[providers.RunState, ...]
-    criteria: workload_criteria_view.CriteriaView
-    progress: workload_steps.Progress
 
 
 def overview(workload: Workload, actor: User) -> dict[str, Any]:
@@ -81,11 +53,22 @@ def overview(workload: Workload, actor: User) -> dict[str, Any]:
     criteria = workload_criteria_view.grouped(report, workload.pk)
     runs = providers.latest_runs(workload)
     uncovered = gates.uncovered(workload)
-    standing = Standing(steps, approvals, uncovered[0] if uncovered else None, runs, criteria, progress)
+    suitability = suitability_page.summary(workload)
+    decided = _last_decided(approvals)
+    standing = workload_next.Standing(
+        steps,
+        approvals,
+        uncovered[0] if uncovered else None,
+        runs,
+        criteria,
+        progress,
+        suitability=bool(suitability),
+        newer=workload_since.newer(decided, items, report) if decided else None,
+    )
     return {
         "workload": workload,
         "steps": steps,
-        "next": _next(workload, actor, rights, standing),
+        "next": workload_next.next_action(workload, actor, rights, standing),
         "criteria": criteria,
         "uncovered": standing.uncovered,
         "runs": runs,
@@ -94,16 +77,17 @@ def overview(workload: Workload, actor: User) -> dict[str, Any]:
         "classes": workload_classes.rows(workload),
         "targets": targets(workload),
         "rules": sentences(workload),
-        "suitability": suitability_page.summary(workload),
+        "suitability": suitability,
         "suitability_needed": report.gap is None,
         "items": _item_rows(items),
         "has_porting": EvidenceType.PORTING in progress.evidence,
         "approvals": approvals,
         "may_edit": rights.may(Permission.EDIT_WORKLOAD, workload),
-        "may_accept": _may_accept(workload, actor, rights),
+        "may_accept": workload_next.may_accept(workload, actor, rights),
         "may_name": rights.may(Permission.ASSIGN_OWNER, workload) and not workload.owner_accepted_at,
         "history": history(workload, approvals),
-        **_changes(workload, approvals),
+        "newer": standing.newer,
+        **_changes(workload, decided),
     }
 
 
@@ -179,88 +163,18 @@ def _changed_fields(entry: audit.Entry) -> str:
     return _("%(names)s und %(more)d weitere") % values
 
 
-def _next(workload: Workload, actor: User, rights: guards.Rights, now: Standing) -> NextAction:
-    """Return what the person can do next, most urgent first."""
-    if _may_accept(workload, actor, rights):
-        return NextAction(
-            _("Sie sind am Zug: Dieser Workload braucht eine verantwortliche Person."), accept=True
-        )
-    if _may_confirm(workload, actor, rights):
-        text = _("Die Datenklassifizierung wartet auf Ihre Bestätigung.")
-        return NextAction(text, reverse("workload_confirm", args=[workload.pk]), _("Prüfen und bestätigen"))
-    lasting = _lasting(now)
-    if lasting is not None:
-        return lasting
-    step = workload_steps.current(now.steps)
-    if now.uncovered is not None and now.progress.confirmed:
-        return NextAction(now.uncovered.next_step)
-    if step is not None and rights.may(Permission.EDIT_WORKLOAD, workload):
-        return _step_action(step, now)
-    return NextAction(_waiting_sentence(workload, now.steps))
-
-
-def _lasting(now: Standing) -> NextAction | None:
-    """Return where to look while a request or a run goes on, None if neither does."""
-    pending = next((item for item in now.approvals if item.status in UNDECIDED), None)
-    if pending is not None:
-        text = _("Der Freigabeantrag %(number)s läuft.") % {"number": pending.number}
-        return NextAction(text, reverse("approval", args=[pending.pk]), _("Antrag ansehen"))
-    run = next((run for run in now.runs if not run.state), None)
-    if run is not None:
-        text = _("%(label)s: Der Lauf ist im Gange (%(progress)s).")
-        values = {"label": run.label, "progress": run.progress}
-        return NextAction(text % values, reverse("run", args=[run.id]), _("Fortschritt ansehen"))
-    return None
-
-
-def _may_confirm(workload: Workload, actor: User, rights: guards.Rights) -> bool:
-    return (
-        bool(selectors.unconfirmed_classes(workload))
-        and workload.classifications.exists()
-        and rights.may(Permission.CONFIRM_CLASSIFICATION, workload)
-        and not workload_classes.blocked(workload, actor)
-    )
-
-
-def _step_action(step: workload_steps.StepView, now: Standing) -> NextAction:
-    """Return the button of a step; what no further answer closes is named with the page that does."""
-    values = {"number": step.number, "total": len(now.steps), "label": step.label}
-    gate = _GATE_OF_STEP.get(step.key) if now.progress.answered else None
-    open_criteria = (*now.criteria.now, *now.criteria.later)
-    wrong = next((item for item in open_criteria if gate and item.id.startswith(gate)), None)
-    if wrong is not None and wrong.next_url:
-        text = _("Schritt %(number)d von %(total)d: %(reason)s")
-        return NextAction(text % (values | {"reason": wrong.reason}), wrong.next_url, _("Ansehen und klären"))
-    text = _("Schritt %(number)d von %(total)d: %(label)s")
-    return NextAction(text % values, step.url, step.action)
-
-
-def _waiting_sentence(workload: Workload, steps: list[workload_steps.StepView]) -> str:
-    waiting = next((step for step in steps if step.state == workload_steps.WAITING), None)
-    if waiting is not None:
-        return _("%(label)s: %(note)s.") % {"label": waiting.label, "note": waiting.note}
-    step = workload_steps.current(steps)
-    if step is None:
-        return _("Für diesen Workload ist alles erledigt.")
-    who = workload.owner.display_name if workload.owner else _("noch niemand")
-    return _("Als Nächstes: %(label)s. Am Zug: %(who)s.") % {"label": step.label, "who": who}
-
-
-def _may_accept(workload: Workload, actor: User, rights: guards.Rights) -> bool:
-    if workload.owner_accepted_at or workload.owner_id not in {None, actor.person_id}:
-        return False
-    return rights.may(Permission.ACCEPT_OWNERSHIP, workload)
-
-
-def _changes(workload: Workload, approvals: list[Approval]) -> dict[str, Any]:
+def _last_decided(approvals: list[Approval]) -> Approval | None:
     decided = [item for item in approvals if item.decided_at is not None]
-    if not decided:
+    return max(decided, key=lambda item: item.decided_at or item.created_at, default=None)
+
+
+def _changes(workload: Workload, decided: Approval | None) -> dict[str, Any]:
+    if decided is None:
         return {"changes": [], "first": True}
-    newest = max(decided, key=lambda item: item.decided_at or item.created_at)
     return {
-        "changes": workload_changes.since(workload, newest.content_sha256),
+        "changes": workload_changes.since(workload, decided.content_sha256),
         "first": False,
-        "compared_with": newest,
+        "compared_with": decided,
     }
 
 

@@ -20,6 +20,7 @@ from qms.gates.choices import ScopeGap
 from qms.workloads.models import PlatformProfile
 from tests.access import (
     rows_comparison,
+    rows_conditions,
     rows_costs,
     rows_deviations,
     rows_import,
@@ -427,6 +428,7 @@ ROWS: Final[tuple[Row, ...]] = (
         note="the run has ended",
     ),
     *rows_comparison.ROWS,
+    *rows_conditions.ROWS,
     *rows_costs.ROWS,
     *rows_deviations.ROWS,
     *rows_import.ROWS,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import count
 from typing import Any, Final
 from unittest import mock
@@ -19,10 +20,11 @@ from pilots import demo
 from pilots.baseline import signature
 from pilots.models import Run
 from pilots.services import measuring_keys, replays
-from qms.approvals.choices import Decision, Meaning
+from qms.approvals.choices import Decision, Meaning, Severity
+from qms.approvals.conditions import ConditionWording, local_day
 from qms.approvals.documents import Wording
-from qms.approvals.models import Approval, DecisionRecord
-from qms.approvals.services import decisions
+from qms.approvals.models import Approval, Condition, DecisionRecord
+from qms.approvals.services import conditions, decisions
 from qms.audit.actors import SYSTEM
 from qms.audit.events import AuditKind
 from qms.audit.models import Export
@@ -36,6 +38,8 @@ from qms.roles.roles import Role
 from qms.roles.services import people
 from qms.signing.models import Document, DocumentState
 from qms.workloads.models import Workload
+from qms.workloads.services import registration
+from qms.workloads.services.registration import WorkloadData
 
 BACKEND: Final = "allauth.account.auth_backends.AuthenticationBackend"
 SMALL_MODEL: Final = "64-32-8"  # nothing here depends on the size of the model
@@ -95,13 +99,13 @@ def quick_clock() -> Iterator[None]:
 
 
 def build() -> World:
-    """Return the house: workloads `entwurf`, `eingereicht`, `reif`, `frei`, the last three with an approval."""
+    """Return the house: workloads `entwurf`, `eingereicht`, `reif`, `frei`, `bedingt`, all but the first requested."""
     world = World()
     with override_settings(DEMO=True), quick_clock(), mock.patch.object(demo, "MODEL", SMALL_MODEL):
         with mock.patch.object(people, "issue_first_run_link", _kept(world)):
             house = demo.make_house(password=PASSWORD)
         _people(world, house)
-        for name in ("frei", "reif", "eingereicht", "entwurf"):
+        for name in ("bedingt", "frei", "reif", "eingereicht", "entwurf"):
             _case(world, house, name)
         _extras(world, house)
     _sign_in(world, house)
@@ -144,6 +148,8 @@ def _join(house: demo.Demo, username: str) -> Any:
 
 def _case(world: World, house: demo.Demo, state: str) -> None:
     workload = demo.register_workload(house, title=f"Workload {state}")
+    if state == "bedingt":
+        _without_deputy(workload, house)
     world.workloads[state] = workload
     if state == "entwurf":
         return
@@ -155,11 +161,49 @@ def _case(world: World, house: demo.Demo, state: str) -> None:
     approval = demo.request_approval(house, Workload.objects.get(pk=workload.pk))
     if state != "eingereicht":
         approval = demo.review(house, approval)
-    if state == "frei":
-        approval = demo.decide(house, approval)
+    if state in {"frei", "bedingt"}:
+        approval = demo.decide(house, approval, _with_conditions(house) if state == "bedingt" else None)
         _seal(approval)
     world.workloads[state].refresh_from_db()
     world.approvals[state] = Approval.objects.get(pk=approval.pk)
+
+
+def _without_deputy(workload: Workload, house: demo.Demo) -> None:
+    """Leave G0-2 open, which a condition may cover."""
+    names = ("title", "purpose", "business_process", "criticality", "mode", "model_text", "ai_act_risk_class")
+    registration.update_workload(
+        actor=house.user("wo01"),
+        workload_id=workload.pk,
+        data=WorkloadData(**{name: getattr(workload, name) for name in names}, deputy=None),
+        expected_sha256=workload.content_sha256,
+    )
+
+
+def _with_conditions(house: demo.Demo) -> Wording:
+    given = [
+        ConditionWording(
+            "G0-2",
+            f"Auflage {number}",
+            "Die Angabe liegt vor.",
+            house.user("wo01").person_id,
+            local_day(clock.now()) + timedelta(days=30),
+            Severity.NORMAL,
+        )
+        for number in (1, 2)
+    ]
+    return Wording(
+        Decision.APPROVE_WITH_CONDITIONS,
+        "Mit Auflagen vertretbar.",
+        Meaning.CONDITIONALLY_APPROVED,
+        conditions=tuple(given),
+    )
+
+
+def _proven(approval: Approval, house: demo.Demo) -> Condition:
+    last = approval.conditions.order_by("position")[1]
+    return conditions.submit_proof(
+        actor=house.user("wo01"), approval_id=approval.pk, condition_id=last.pk, text="Liegt vor."
+    )
 
 
 def _seal(approval: Approval) -> None:
@@ -196,6 +240,8 @@ def _extras(world: World, house: demo.Demo) -> None:
     export = request_export(actor=house.user("au01"), purpose="Muster")
     jobs.run_pending()
     world.extras = {
+        "condition_open": world.approvals["bedingt"].conditions.order_by("position")[0],
+        "condition_proven": _proven(world.approvals["bedingt"], house),
         "export": Export.objects.get(pk=export.pk),
         "first_run_token": world.extras["first_run_token"],
         "record": DecisionRecord.objects.get(pk=frozen.pk),

@@ -15,6 +15,8 @@ from qms.core import clock
 from qms.core.clock import timestamp
 from qms.evidence.models import EvidenceItem
 from qms.gates import evidence_facts
+from qms.gates import services as gates
+from qms.gates.choices import ApprovalType
 from qms.roles.roles import Role
 from qms.workloads.choices import PlatformKind
 from qms.workloads.models import PlatformProfile
@@ -72,6 +74,18 @@ def test_without_a_real_system_the_page_says_how_to_get_one(world: World):
     assert "Noch kein echtes System erfasst" in shown
     assert "Zu den Plattformen" in shown
     assert "<select" not in page.content.decode().split("<main")[1]
+
+
+def test_a_run_on_another_platform_than_the_pilots_is_warned_of_and_leaves_its_evidence_open(world: World):
+    real_system(world)
+    warning = f"gelten der Plattform des Pilots: {world.workload.pilot.platform.name}."
+    for name in ("pilot_announce", "pilot_target"):
+        assert warning in screen(world.browser("pl01").get(address(name, world.workload_id)))
+    announce(world)
+    assert hand_in(world, load_at(clock.now())).status_code == 302
+    facts = gates.facts_for(world.workload, ApprovalType.PRELIMINARY, at=clock.now())
+    planned = world.workload.pilot.platform.name
+    assert facts.platforms_differ == ("CS-3 beim Anbieter", planned)
 
 
 def test_announcing_freezes_the_criteria_before_anything_is_measured(world: World):

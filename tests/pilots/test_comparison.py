@@ -96,6 +96,12 @@ def test_primary_metrics_come_first_in_their_order():
         (None, emulated(RATE, "1", "2", "3"), {}, WhyNot.ONLY_TARGET),
         (measured(RATE, "1", reliable=False), emulated(RATE, "1", "2", "3"), {}, WhyNot.UNRELIABLE),
         (measured(RATE, "1"), emulated(RATE, "1", "2", "3", unit=Unit.SECONDS), {}, WhyNot.OTHER_UNIT),
+        (
+            measured(RATE, "1"),
+            emulated(RATE, "1", "2", "3"),
+            {"other_memory": frozenset({RATE})},
+            WhyNot.OTHER_MEMORY,
+        ),
         (measured(RATE, "0"), emulated(RATE, "1", "2", "3"), {}, WhyNot.ZERO_BASELINE),
         (measured("anders", "1"), emulated("anders", "1", "2", "3"), {}, WhyNot.NO_DIRECTION),
     ],

@@ -14,7 +14,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from pilots import pages_comparison
+from pilots import pages_comparison, selectors
 from qms.core.values import Metric, Unit
 from qms.evidence.models import EvidenceItem
 from qms.gates import services as gates
@@ -208,3 +208,27 @@ def test_the_page_is_linked_from_workload_and_run_and_leads_on(world: World) -> 
     for name in ("workload_suitability", "pilot_costs"):
         assert reverse(name, args=[world.workload_id]) in shown
     assert reverse("cluster") in shown
+
+
+def test_memory_of_a_process_and_sram_of_a_wafer_give_no_factor(
+    world: World, facts: Callable[[Change], None]
+) -> None:
+    facts(choosing("throughput_samples_s"))
+    said = row(page(world), "Speicher")
+    assert "verschiedene Arten von Speicher" in said
+    assert "schlechter" not in said
+
+
+@pytest.mark.parametrize(("threads", "said"), [("1", True), ("0", False)])
+def test_a_baseline_of_one_thread_says_so(
+    world: World, monkeypatch: pytest.MonkeyPatch, threads: str, *, said: bool
+) -> None:
+    real = selectors.latest
+
+    def latest(*names: Any) -> Any:
+        run = real(*names)
+        run.summary["method"] = [["evaluator", "NumPy 2"], ["blas_threads", threads]]
+        return run
+
+    monkeypatch.setattr(pages_comparison.selectors, "latest", latest)
+    assert ("in einem Thread gerechnet (ein Thread, NumPy)" in page(world)) is said

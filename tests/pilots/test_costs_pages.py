@@ -7,8 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
-from pilots import pages_costs
+from pilots import demo, pages_costs
 from pilots.catalog.costs import CostsEntry
 from pilots.economics import categories as economics
 from pilots.services import costs
@@ -110,6 +111,13 @@ def test_paid_hours_of_any_size_leave_a_page_that_can_be_read_and_corrected(worl
     assert "nötig sind ," not in page(world)
     assert world.browser("pr01").get(address("evidence", item().pk)).status_code == 200
     assert post(world, form()).status_code == 302
+
+
+def test_what_is_stored_is_german_whoever_hands_it_in(world: World) -> None:
+    browser = world.browser("wo01")
+    browser.post(reverse("set_language"), {"language": "en-gb", "next": "/"})
+    assert browser.post(address("pilot_costs", world.workload_id), form()).status_code == 302
+    assert item().title == "TCO-Blatt"
 
 
 def test_the_evidence_says_everything_in_words(world: World) -> None:
@@ -310,3 +318,28 @@ def test_the_gates_judge_what_the_page_made(world: World, units: str, results: d
     )
     found = {item.row.id: item.result.value for item in gates.evaluate_dossier(facts).criteria}
     assert {name: found[name] for name in results} == results
+
+
+def test_the_review_shows_unit_costs_ratio_and_utilisation_beside_what_they_carry(world: World) -> None:
+    in_use()
+    post(world, form(units_per_month="45"))
+    approval = demo.request_approval(world.demo, world.workload)
+    shown = screen(world.browser("pr01").get(address("approval_review", approval.pk)))
+    for text in ("Kosten je Lauf", "Verhältnis Ziel zu Vergleichsbasis", "Bezahlte Auslastung des Ziels"):
+        assert text in shown
+    for text in ("Menge im Monat", "Rechenzeit je Ergebnis auf dem Ziel"):
+        assert text in shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        (EvidenceType.COSTS, "mit Angebot, Rechnung oder Auftragsliste"),
+        (EvidenceType.DEMAND, "mit Angebot, Rechnung oder Auftragsliste"),
+        (EvidenceType.BASELINE_REPORT, "mit der Ausgabedatei des Messwerkzeugs"),
+    ],
+)
+def test_what_to_compare_with_fits_the_evidence(world: World, kind: EvidenceType, hint: str) -> None:
+    post(world, form())
+    shown = screen(world.browser("pr01").get(address("evidence", item(kind).pk)))
+    assert hint in shown

@@ -89,6 +89,18 @@ def test_a_trace_alone_does_not_replace_the_baseline(world: World):
     assert EvidenceItem.objects.get(type="EV-01").raw_name == TRACE
 
 
+def test_telemetry_alone_does_not_replace_a_baseline(world: World):
+    assert post(world, *named(LOAD)).status_code == 302
+    assert post(world, *named("L40S_driver595.prom")).status_code == 422
+    assert EvidenceItem.objects.get(type="EV-02").replaced_by is None
+
+
+def test_telemetry_beside_the_load_is_part_of_the_baseline(world: World):
+    assert post(world, *named(LOAD, "L40S_driver595.prom")).status_code == 302
+    keys = {row["key"] for row in EvidenceItem.objects.get(type="EV-02").facts()["metrics"]}
+    assert {"throughput_samples_s", "power_watts"} <= keys
+
+
 REFUSED: Final[dict[str, tuple[list[tuple[bytes, str]], str]]] = {
     "twice": (
         [(load(LOAD), "a.json"), (load(LOAD), "b.json")],
@@ -101,6 +113,19 @@ REFUSED: Final[dict[str, tuple[list[tuple[bytes, str]], str]]] = {
     "unknown": (
         [(load(LOAD), "a.json"), (b"<html></html>", "b.html")],
         "b.html: Das Format der Datei ist unbekannt",
+    ),
+    "telemetry alone": (
+        [(load("L40S_driver595.prom"), "a.prom")],
+        "DCGM-Exporter sagt nicht, wie schnell der Workload lief",
+    ),
+    "nvidia-smi alone": (
+        [(load("constructed_2gpu_units_1s.csv"), "a.csv")],
+        "Weder Durchsatz noch Antwortzeit steht darin",
+    ),
+    "a score alone": ([(load(QUALITY), "a.json")], "lm-evaluation-harness sagt nicht, wie schnell"),
+    "telemetry and a trace": (
+        [(load("L40S_driver595.prom"), "a.prom"), (load(TRACE), TRACE)],
+        "bitte reichen Sie auch die Messdatei der Last desselben Laufs ein",
     ),
     "several runs": (
         [(load(QUALITY), "a.json"), (load(SWEEP), "b.jsonl")],

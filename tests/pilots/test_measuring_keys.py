@@ -84,6 +84,16 @@ def test_a_key_is_registered_once_and_never_again_after_it_was_revoked(world: Wo
         measuring_keys.revoke_key(actor=world.user("pl01"), key_id=key.pk)
 
 
+def test_of_two_who_register_a_key_at_once_the_second_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(world)
+    monkeypatch.setattr(measuring_keys, "_is_known", lambda _key: False)
+    with pytest.raises(WrongState, match="schon registriert"):
+        register(world, name="wo01")
+    assert MeasuringKey.objects.count() == 1
+
+
 @pytest.mark.parametrize("name", ["pr01", "fg01", "au01", "ad01"])
 def test_only_who_measures_registers_a_key(world: World, name: str) -> None:
     with pytest.raises(PermissionMissing, match="P12"):
@@ -155,7 +165,7 @@ def test_the_page_of_the_run_says_how_it_was_measured_and_who_signed(world: Worl
     ("key", "revoked", "sentence"),
     [
         (None, False, "Nicht signiert: Wer die Datei hatte, konnte sie ändern."),
-        (OTHER, False, "der hier nicht registriert ist."),
+        (OTHER, False, "unter „Messschlüssel“ und reichen Sie die Datei erneut ein"),
         (KEY, True, "der widerrufen ist."),
     ],
 )

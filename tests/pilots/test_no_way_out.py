@@ -61,6 +61,15 @@ def test_a_development_machine_replaces_no_baseline_of_the_platform_in_use(world
     assert gates.report(world.workload).verdict is not None
 
 
+def test_what_is_refused_is_not_offered(world: World):
+    page = lambda: screen(world.browser("pl01").get(address("pilot_baseline", world.workload_id)))  # noqa: E731
+    assert "Messung starten" in page()
+    upload(world, IN_USE)
+    shown = page()
+    assert "Messung starten" not in shown
+    assert f"{KEPT} Ist sie falsch, lehnt die prüfende Person sie ab; dann messen Sie neu." in shown
+
+
 def test_the_platform_in_use_may_be_measured_again(world: World):
     upload(world, IN_USE)
     first = baseline()

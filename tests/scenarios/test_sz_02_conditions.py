@@ -109,6 +109,7 @@ class TestConditional:
         page = screen(owner.get(address("approval", approval_id)))
         assert "Alle 2 Auflagen sind erfüllt." in page
         assert "Signierten Nachtrag herunterladen" in page
+        assert "Gedeckt durch Auflage 1" in page
 
     def test_SZ_02_5_missed_high_condition_ends_the_force_at_once(self, world: World) -> None:
         first = conditions_of(world)[0]

@@ -9,6 +9,7 @@ from pilots.models import Run
 from qms.approvals.models import Approval
 from qms.evidence.models import EvidenceItem
 from qms.workloads.choices import ObjectClass
+from tests.conditional import condition, posted
 from tests.walk import JSON, World, address, both_ways, platform, recorded, screen
 
 STAGE = "recorded"
@@ -53,6 +54,25 @@ def test_SZ_04_2_request_is_accepted_with_a_red_gate(world: World) -> None:
     assert found.status == "EINGEREICHT"
     sentence = "Gate G1 nicht erfüllt: Datenklassifizierung unvollständig (G1-1, keine Ausnahme möglich)."
     assert sentence in screen(answer)
+
+
+def test_SZ_04_3_no_condition_replaces_the_classification(world: World) -> None:
+    made = demo.review(world.demo, demo.request_approval(world.demo, world.workload))
+    assert made.status == "ENTSCHEIDUNGSREIF"
+    world.approval_id = made.pk
+    url = address("approval_decide", made.pk)
+    page = screen(world.browser("fg01").get(url))
+    assert "Auflagen angeben" not in page
+    refusal = {
+        "event": "GATE_NICHT_ERFUELLT",
+        "status": 422,
+        "id": "G1-1",
+        "message": "Bedingte Freigabe nicht möglich: G1-1 kann nicht durch eine Auflage ersetzt werden.",
+    }
+    given = condition(world, "G1-1", text="Klassifizierung nachreichen")
+    for sent in (posted(given), posted(), {**posted(), "auflage_G1-1_text": "Klassifizierung nachreichen"}):
+        both_ways(world, "fg01", url, sent, **refusal)
+    assert world.approval.status == "ENTSCHEIDUNGSREIF"
 
 
 def test_SZ_04_6_no_document_without_a_decision(world: World) -> None:

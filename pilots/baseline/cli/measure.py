@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pilots.baseline import endpoint_load, measure_graph
+from pilots.baseline.cli.words import figure
 from pilots.baseline.endpoint import Endpoint, EndpointError, address
 from pilots.baseline.environment import environment
 from pilots.baseline.importers import BenchmarkRefused
@@ -20,7 +21,7 @@ from pilots.baseline.measure_statement import result, statement
 from pilots.baseline.signature import SignatureError, key_id, load_key, public_text
 from pilots.graph.errors import GraphError
 from qms.core import canonical
-from qms.core.values import Metric, decimal_text
+from qms.core.values import Metric
 
 HELP: Final = "Einen Workload auf diesem Rechner oder eine Schnittstelle messen und das Ergebnis signieren"
 SPREAD_LIMIT: Final = 0.05  # POL-03
@@ -140,9 +141,8 @@ def all_failed(found: dict[str, Any]) -> bool:
 
 
 def _line(item: Metric) -> str:
-    name = f"{item.key} {item.percentile or ''}".strip()
     doubt = "" if item.reliable else "; nicht belastbar"
-    return f"{name}: {decimal_text(item.value)} {item.unit.value} (n = {item.n}{doubt})"
+    return f"{figure(item)} (n = {item.n}{doubt})"
 
 
 def _told(done: int, total: int) -> None:

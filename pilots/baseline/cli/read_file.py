@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from pilots.baseline.cli.words import figure
 from pilots.baseline.importers import BenchmarkRefused, ImportedBenchmark, Source, chosen, read_all
 from pilots.baseline.importers.reading import MAX_BYTES
 from pilots.baseline.mapping import DECIMALS, SEPARATORS, Layout, columns_from, read_table, table_of
-from qms.core.values import Metric, decimal_text
+from qms.core.values import Metric
 
 HELP: Final = "Eine Messdatei Ihrer Werkzeuge lesen und zeigen, was sie sagt"
 _MIB: Final = 2**20
@@ -130,10 +131,9 @@ def run_text(run: ImportedBenchmark) -> str:
 
 
 def _line(item: Metric) -> str:
-    name = f"{item.key} {item.percentile or ''}".strip()
     facts = [f"n = {item.n}" if item.n is not None else "n unbekannt", *([item.note] if item.note else [])]
     facts += [] if item.reliable else ["nicht belastbar"]
-    return f"{name}: {decimal_text(item.value)} {item.unit.value} ({'; '.join(facts)})"
+    return f"{figure(item)} ({'; '.join(facts)})"
 
 
 def _sha256(path: Path) -> str:

@@ -78,9 +78,8 @@ def recognise(source: Source) -> ModuleType:
     if LAST.recognise(source):
         return LAST
     sentence = (
-        "Das Format der Datei ist unbekannt; gelesen werden Ergebnisse von vLLM, SGLang, TensorRT-LLM, GuideLLM, AIPerf, "
-        "MLPerf und weiteren Werkzeugen. Die Spalten einer eigenen Tabelle (CSV) ordnen Sie auf der Seite „Eigene Tabelle "
-        "zuordnen“ selbst zu."
+        "Das Format der Datei ist unbekannt; gelesen werden Ergebnisse von vLLM, SGLang, MLPerf und weiteren Werkzeugen. "
+        "Eine eigene Tabelle (CSV) lesen Sie über „Eigene Tabelle zuordnen“ ein."
     )
     raise BenchmarkRefused("UNKNOWN_FORMAT", sentence)
 

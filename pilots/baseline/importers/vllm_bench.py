@@ -25,6 +25,7 @@ from pilots.baseline.importers.common import (
     text_of,
 )
 from pilots.baseline.importers.reading import Source, parse_json
+from pilots.baseline.importers.timing import check_latency
 from qms.core.values import Metric
 
 NAME: Final = "vLLM bench serve"
@@ -61,6 +62,7 @@ def _run(value: Mapping[str, Any]) -> ImportedBenchmark:
     rate = figures.requests_rate(completed, duration, None if empty else stated)
     if stated is not None and empty:
         figures.check_product(stated, duration, completed + empty, "Durchsatz, Dauer und Zahl der Anfragen")
+    check_latency(_mean_ms(value, completed), completed, duration, _most_at_once(value))
     metrics = [rate, *_latencies(value, completed), *_tokens(value, completed, duration)]
     if failed is not None:
         metrics.append(figures.error_rate(completed, failed))
@@ -119,6 +121,38 @@ def _latencies(value: Mapping[str, Any], completed: int) -> list[Metric]:
                 )
         found += figures.percentiles(key, by_percent, completed)
     return found
+
+
+def _mean_ms(value: Mapping[str, Any], completed: int) -> float | None:
+    """Return the mean latency: as stated, else first token and the others; None where the file lacks a part."""
+    stated = _in_ms(value, "mean_e2el")
+    if stated is not None:
+        return stated
+    first, each, tokens = (
+        _in_ms(value, "mean_ttft"),
+        _in_ms(value, "mean_tpot"),
+        count(value, "total_output_tokens"),
+    )
+    if first is None or each is None or tokens is None:
+        return None
+    return first + each * max(0.0, tokens / completed - 1)
+
+
+def _in_ms(value: Mapping[str, Any], name: str) -> float | None:
+    milliseconds, seconds = number(value, f"{name}_ms"), number(value, name)
+    return milliseconds if milliseconds is not None or seconds is None else seconds * 1000.0
+
+
+def _most_at_once(value: Mapping[str, Any]) -> int | None:
+    """Return the requests in flight at most: as observed, else as many as were let in without waiting."""
+    observed = count(value, "max_concurrent_requests")
+    if observed is not None:
+        return observed
+    if value.get("request_rate") not in {"inf", float("inf")}:
+        return None
+    allowed, prompts = count(value, "max_concurrency"), count(value, "num_prompts")
+    found = [item for item in (allowed, prompts) if item is not None]
+    return min(found, default=None)
 
 
 def _tokens(value: Mapping[str, Any], completed: int, duration: float) -> list[Metric]:

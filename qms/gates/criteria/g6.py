@@ -23,6 +23,18 @@ _MODELS: Final = frozenset({"INDIVIDUALANGEBOT", "SYSTEMKAUF", "PROVIDER"})
 _PLACE: Final = ZoneInfo("Europe/Berlin")  # the day of an offer is a day of the organisation (spec 3.13)
 
 
+def _elsewhere(facts: Facts, threshold: str, what: str, criterion_id: str) -> Outcome | None:
+    """Return why evidence of the pilot's platform says nothing of the one that was run on, None where they are one."""
+    if facts.platforms_differ is None:
+        return None
+    used, planned = facts.platforms_differ
+    return missing(
+        threshold,
+        f"{what} gehört zur Plattform des Pilots ({planned}), der Ziellauf lief auf {used}; bitte beide angleichen "
+        f"({criterion_id}).",
+    )
+
+
 @criterion("G6-1")
 def three_levels(facts: Facts, policy: Policy) -> Outcome:
     """Each level reaches the minimum on evidence of its own; no mean is formed."""
@@ -30,6 +42,8 @@ def three_levels(facts: Facts, policy: Policy) -> Outcome:
     threshold = f"jede Ebene mindestens {least} von 4, je eigener Beleg (POL-28)"
     if facts.levels is None:
         return missing(threshold, "Die Dreiebenenbewertung der Plattform (EV-19) fehlt.")
+    if elsewhere := _elsewhere(facts, threshold, "Die Dreiebenenbewertung (EV-19)", "G6-1"):
+        return elsewhere
     found = facts.levels.levels
     lacking = [
         LEVELS_DE[item.name] for item in found if item.score is None or not item.evidence or not item.assessor
@@ -52,6 +66,8 @@ def exit_and_lock_in(facts: Facts, policy: Policy) -> Outcome:
     threshold = "7 Angaben zu Bindung und Ausstieg, eine Null mit Begründung"
     if facts.offer is None:
         return missing(threshold, "Angebot und Ausstieg der Plattform (EV-20) fehlen.")
+    if elsewhere := _elsewhere(facts, threshold, "Das Angebot (EV-20)", "G6-6"):
+        return elsewhere
     parts = _exit_answers(facts.offer)
     gaps = [name for name, answered in parts.items() if not answered]
     value = f"{len(parts) - len(gaps)} von {len(parts)} Angaben"
@@ -81,6 +97,8 @@ def environment(facts: Facts, policy: Policy) -> Outcome:
     threshold = f"{len(_ENVIRONMENT)} von {len(_ENVIRONMENT)} Punkten geklärt"
     if facts.environment is None:
         return missing(threshold, "Die Umfeld-Checkliste der Plattform (EV-26) fehlt.")
+    if elsewhere := _elsewhere(facts, threshold, "Die Umfeld-Checkliste (EV-26)", "G6-7"):
+        return elsewhere
     done = {
         item.item
         for item in facts.environment.items
@@ -100,6 +118,8 @@ def offer_current(facts: Facts, policy: Policy) -> Outcome:
     offer = facts.offer
     if offer is None or offer.offered_at is None:
         return missing(threshold, "Ein Angebot mit Datum (EV-20) fehlt.")
+    if elsewhere := _elsewhere(facts, threshold, "Das Angebot (EV-20)", "G6-9"):
+        return elsewhere
     age = facts.now.astimezone(_PLACE).date() - offer.offered_at
     value = f"Angebot vom {offer.offered_at:%d.%m.%Y}"
     if offer.commercial_model not in _MODELS:

@@ -20,9 +20,9 @@ FILES = Path(__file__).parent / "files"
 def test_command_says_what_a_file_says_and_does_not(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["import", str(FILES / "vllm-0.33.0_serve_detailed.json")]) == 0
     shown = capsys.readouterr().out
-    assert "throughput_samples_s: 68.7372 samples/s (n = 11)" in shown
-    assert "ttft_ms p99: 54.4253 ms (n = 11; nicht belastbar)" in shown
-    assert "error_rate: 0.0833333 ratio (n = 12)" in shown
+    assert "Durchsatz: 68,7372 Anfragen/s (n = 11)" in shown
+    assert "Zeit bis zum ersten Token p99: 54,4253 ms (n = 11; nicht belastbar)" in shown
+    assert "Fehlerquote: 8,33333 % (n = 12)" in shown
     assert "Die Datei nennt weder Hardware noch Treiber noch Topologie." in shown
     assert "Hinweis: 1 von 12 Anfragen sind fehlgeschlagen." in shown
 

@@ -259,7 +259,10 @@ def test_section_12_says_how_to_leave_and_what_the_site_needs():
 
 
 def approval(status: ApprovalStatus):
-    return SimpleNamespace(status=status, workload=SimpleNamespace(title="Ausschussprognose"))
+    without = SimpleNamespace(all=list)
+    return SimpleNamespace(
+        status=status, workload=SimpleNamespace(title="Ausschussprognose"), conditions=without
+    )
 
 
 def sentence(status: ApprovalStatus, verdict: Verdict | None) -> str:

@@ -18,7 +18,7 @@ from qms.approvals.transitions import (
 from qms.core.errors import WrongState
 from qms.workloads.choices import WorkloadStatus
 
-AVAILABLE = {"T-01", "T-02", "T-03", "T-04", "T-05", "T-07", "T-08", "T-10", "T-12"}
+AVAILABLE = {"T-01", "T-02", "T-03", "T-04", "T-05", "T-07", "T-08", "T-09", "T-10", "T-12", "T-13"}
 
 
 def test_table_has_twenty_rows_in_order_with_one_trigger_each() -> None:
@@ -35,7 +35,9 @@ ALLOWED = {
     (S.QUERY, Trigger.ANSWER): S.IN_REVIEW,
     (S.IN_REVIEW, Trigger.READY): S.READY_FOR_DECISION,
     (S.READY_FOR_DECISION, Trigger.APPROVE): S.APPROVED,
+    (S.READY_FOR_DECISION, Trigger.APPROVE_WITH_CONDITIONS): S.CONDITIONALLY_APPROVED,
     (S.READY_FOR_DECISION, Trigger.REJECT): S.REJECTED,
+    (S.CONDITIONALLY_APPROVED, Trigger.CONDITIONS_MET): S.APPROVED,
     (S.DRAFT, Trigger.WITHDRAW): S.WITHDRAWN,
     (S.SUBMITTED, Trigger.WITHDRAW): S.WITHDRAWN,
     (S.IN_REVIEW, Trigger.WITHDRAW): S.WITHDRAWN,
@@ -65,10 +67,10 @@ def test_refusal_is_a_german_sentence() -> None:
     assert caught.value.next_step == "Einen neuen Antrag stellen."
 
 
-def test_conditional_approval_is_not_in_this_version() -> None:
+def test_suspension_is_not_in_this_version() -> None:
     with translation.override("de"), pytest.raises(WrongState) as caught:
-        step(S.READY_FOR_DECISION, Trigger.APPROVE_WITH_CONDITIONS)
-    assert caught.value.message == "„Bedingt freigeben“ gibt es in dieser Version noch nicht (T-09)."
+        step(S.APPROVED, Trigger.SUSPEND)
+    assert caught.value.message == "„Aussetzen“ gibt es in dieser Version noch nicht (T-14)."
 
 
 @pytest.mark.parametrize("status", sorted(FINAL))
@@ -77,7 +79,7 @@ def test_nothing_leads_out_of_a_final_state(status: S) -> None:
 
 
 def test_offered_follow_the_table() -> None:
-    assert [row.id for row in offered(S.READY_FOR_DECISION)] == ["T-08", "T-10", "T-12"]
+    assert [row.id for row in offered(S.READY_FOR_DECISION)] == ["T-08", "T-09", "T-10", "T-12"]
 
 
 def test_row_without_target_has_none_to_go_to() -> None:

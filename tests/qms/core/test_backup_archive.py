@@ -31,11 +31,15 @@ def manifest(entries, **changes):
     return Manifest(**values | changes)
 
 
-def written(target: Path, **changes) -> Path:
+def write(target: Path, files, **changes) -> None:
     with Writer(target) as archive:
-        for name, data in FILES.items():
-            archive.add(name, io.BytesIO(data))
+        for name, source in files.items():
+            archive.add(name, source)
         archive.finish(manifest(archive.entries, **changes))
+
+
+def written(target: Path, **changes) -> Path:
+    write(target, {name: io.BytesIO(data) for name, data in FILES.items()}, **changes)
     return target
 
 
@@ -80,17 +84,16 @@ def test_writing_that_fails_leaves_nothing_behind(tmp_path):
         def read(self, *size):
             raise OSError(28, "No space left on device")
 
-    with pytest.raises(OSError, match="No space"), Writer(tmp_path / "a.zip") as archive:
-        archive.add("qms.sqlite3", io.BytesIO(b"x"))
-        archive.add("files/x", Broken())
+    with pytest.raises(OSError, match="No space"):
+        write(tmp_path / "a.zip", {"qms.sqlite3": io.BytesIO(b"x"), "files/x": Broken()})
     assert list(tmp_path.iterdir()) == []
 
 
 def test_file_that_is_there_is_not_overwritten(tmp_path):
     target = tmp_path / "a.zip"
-    with pytest.raises(BackupRefused, match="gibt es schon"), Writer(target) as archive:
-        target.write_bytes(b"eine andere")
-        archive.finish(manifest(archive.entries))
+    target.write_bytes(b"eine andere")
+    with pytest.raises(BackupRefused, match="gibt es schon"):
+        written(target)
     assert target.read_bytes() == b"eine andere"
     assert list(tmp_path.iterdir()) == [target]
 
@@ -142,7 +145,16 @@ def test_missing_file_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["../boese", "/etc/boese", "files/../../boese", "files//x", "files/.versteckt", "files\\x", "C:/x", "a\nb"],
+    [
+        "../boese",
+        "/etc/boese",
+        "files/../../boese",
+        "files//x",
+        "files/.versteckt",
+        "files\\x",
+        "C:/x",
+        "a\nb",
+    ],
 )
 def test_name_that_leads_out_of_the_folder_is_refused(tmp_path, name):
     path = forged(tmp_path / "a.zip", {name: b"x"})

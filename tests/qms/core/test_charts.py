@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from qms.core.chart_bars import BarRow, horizontal_bars, sparkline
-from qms.core.chart_layout import Box, Label, Stroke, axis_ticks, log_ticks, wrap
+from qms.core.chart_layout import Box, Label, Stroke, axis_ticks, log_ticks, text_width, wrap
 from qms.core.charts import CdfDrawing, CdfSeries, Limit, latency_cdf
 
 BASE = CdfSeries(
@@ -70,6 +70,15 @@ def test_labels_cross_nothing_whatever_the_curves(one: list[float], other: list[
             assert all(
                 frame.left <= x <= frame.right and frame.top <= y <= frame.bottom for x, y in curve.corners
             )
+
+
+def test_both_axes_are_named_and_their_names_do_not_meet() -> None:
+    chart = latency_cdf([BASE], limit=LIMIT)
+    assert (chart.axis, chart.side) == ("Latenz in ms", "Anteil der Anfragen")
+    for drawing in (chart.wide, chart.narrow):
+        frame = drawing.frame
+        left = 8 + text_width(f"↑ {chart.side}", frame.font)
+        assert left < frame.right - text_width(chart.axis, frame.font)
 
 
 def test_latency_axis_runs_from_0_to_100_percent_in_even_steps() -> None:

@@ -53,6 +53,9 @@ MET, NOT, OPEN, NA = (
 SCOPED = [row for row in RULES.criteria if row.scope is not None]
 DEVELOPMENT = {"baseline.platform": complete().baseline.platform}  # type: ignore[union-attr]
 
+# Far less than the baseline used: SRAM of a wafer beside the memory of a device is no gain.
+STATE = replace(tokens("1"), key="peak_memory_bytes", unit=Unit.BYTES, percentile=None)
+
 
 def memory(state: str, device_gb: int = 141) -> dict[str, Any]:
     return {
@@ -245,6 +248,7 @@ CASES: list[tuple[str, dict[str, Any], CriterionResult]] = [
         MET,
     ),
     ("G6-7", {"environment.items": environment().items[:4]}, NOT),
+    *((key, {"platforms_differ": ("WSE-2", "WSE-3")}, OPEN) for key in ("G6-1", "G6-6", "G6-7", "G6-9")),
     ("G6-8", {}, MET),
     ("G6-8", {"target": None}, OPEN),
     ("G6-8", {"target.metrics": (tokens("1200"),)}, MET),
@@ -256,6 +260,7 @@ CASES: list[tuple[str, dict[str, Any], CriterionResult]] = [
     ("G6-8", BOTH | {"target.metrics": (tokens("1200"), latency("105"))}, MET),
     ("G6-8", BOTH | {"target.metrics": (tokens("1200"), latency("105.1"))}, NOT),
     ("G6-8", answers(primary_metrics=("ttft_ms",)), OPEN),
+    ("G6-8", answers(primary_metrics=("peak_memory_bytes",)) | {"target.metrics": (STATE,)}, OPEN),
     ("G6-8", answers(primary_metrics=("eval_score",)), OPEN),
     ("G6-8", answers(primary_metrics=("e2e_latency_ms",)) | {"target.metrics": (latency("80"),)}, MET),
     ("G6-8", answers(primary_metrics=("e2e_latency_ms",)) | {"target.metrics": (latency("80.1"),)}, NOT),
@@ -339,6 +344,16 @@ def test_values_just_below_a_threshold_never_read_like_it() -> None:
     assert "24,999\u00a0%" in report.result("G2-1").reason_de
     report = evaluate_dossier(RULES, V, with_changes(compared(), {"target.metrics": (tokens("1199.9"),)}))
     assert "19,99\u00a0% besser statt mindestens 20\u00a0% besser" in report.result("G6-8").reason_de
+
+
+def test_evidence_of_another_platform_names_both() -> None:
+    found = evaluate_dossier(RULES, V, with_changes(compared(), {"platforms_differ": ("WSE-2", "WSE-3")}))
+    assert found.result("G6-9").reason_de == (
+        "Das Angebot (EV-20) gehört zur Plattform des Pilots (WSE-3), der Ziellauf lief auf WSE-2; bitte beide angleichen "
+        "(G6-9)."
+    )
+    assert found.verdict is not None
+    assert set(found.verdict.deciding) == {"G6-1", "G6-6", "G6-7", "G6-9"}
 
 
 def test_reason_of_an_unproven_bottleneck_names_what_was_measured() -> None:

@@ -296,7 +296,7 @@ def compiled(world: World, workload: Workload, unsupported: int, total: int) -> 
     ("unsupported", "total", "share"), [(14, 100, "14"), (1, 19, "5,3"), (1, 20, ""), (0, 20, "")]
 )
 def test_unsupported_nodes_above_the_limit_are_said_with_limit_and_alternative(
-    world: World, workload: Workload, unsupported: int, total: int, share: str
+    world: World, workload: Workload, *, unsupported: int, total: int, share: str
 ) -> None:
     compiled(world, workload, unsupported, total)
     page = text_of(world, workload)

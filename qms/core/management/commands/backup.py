@@ -17,6 +17,7 @@ class Command(BaseCommand):
     """`manage.py backup TARGET [--keys TARGET]`; a target is a new file, or a folder. Exit 1 if anything is missing."""
 
     help = "Sichert Datenbank und Dateien im laufenden Betrieb; Schlüssel nur in eine eigene Datei (--keys)."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Where to."""

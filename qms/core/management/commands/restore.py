@@ -17,6 +17,7 @@ class Command(BaseCommand):
     """`manage.py restore FILE --into FOLDER [--keys FILE] [--pin FILE]`."""
 
     help = "Spielt eine Sicherung in einen leeren Ordner zurück und prüft sie gegen den Anker des Audit-Protokolls."
+    requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """What, and where to."""

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from pilots.baseline.facts import ev02_imported
 from pilots.baseline.importers import BenchmarkRefused, ImportedBenchmark, read
 from pilots.baseline.importers.reading import MAX_BYTES
+from pilots.baseline.importers.timing import check_latency
 from qms.core import canonical
 
 FILES = Path(__file__).parents[1] / "files"
@@ -57,6 +59,48 @@ def test_seconds_of_derived_vllm_files_become_milliseconds() -> None:
     found = values(read(load("inferencex_glm5_fp8_tp8_isl1024_osl128_conc16.json"), "x.json"))
     assert found["e2e_latency_ms", "p50"] == pytest.approx(4573.23, rel=1e-5)
     assert found["tpot_ms", "p50"] == pytest.approx(33.6149, rel=1e-5)
+
+
+def scaled(name: str, factor: float, *, without: tuple[str, ...] = ()) -> bytes:
+    found = json.loads(load(name))
+    for key in without:
+        del found[key]
+    return json.dumps(
+        {key: item * factor if key.endswith("_ms") else item for key, item in found.items()}
+    ).encode()
+
+
+@pytest.mark.parametrize("name", [OK, "vllm-0.33.0_serve_detailed.json"])
+@pytest.mark.parametrize("factor", [0.001, 1000])
+def test_another_unit_in_the_fields_of_milliseconds_of_vllm_is_refused(name: str, factor: float) -> None:
+    error = refusal(scaled(name, factor))
+    assert error.code == "CONTRADICTION"
+    assert "ob in Feldern für Millisekunden Sekunden stehen" in error.message_de
+
+
+def test_without_observed_concurrency_a_burst_is_judged_by_its_size_and_an_arrival_rate_is_not() -> None:
+    burst = scaled("vllm-0.33.0_serve_detailed.json", 0.001, without=("max_concurrent_requests",))
+    assert refusal(burst).code == "CONTRADICTION"
+    paced = scaled(OK, 0.001, without=("max_concurrent_requests",))
+    assert values(read(paced, OK))["e2e_latency_ms", "p99"] == pytest.approx(0.522421, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("mean_ms", "most", "refused"),
+    [
+        (1050, None, False),
+        (1050.1, None, True),
+        (2, 100, False),
+        (1.99, 100, True),
+        (0.001, 3, False),
+        (None, 100, False),
+    ],
+)
+def test_latency_and_duration_at_their_boundaries(
+    mean_ms: float | None, most: int | None, *, refused: bool
+) -> None:
+    with pytest.raises(BenchmarkRefused) if refused else nullcontext():
+        check_latency(mean_ms, 100, 1.0, most)
 
 
 def test_failed_requests_are_counted_and_warned_about() -> None:
