@@ -52,7 +52,7 @@ def page(approval: Approval, actor: User) -> dict[str, Any]:
         if stored
         else approval_gates.checklist(found.report or built.report, approval.workload_id),
         "evidence": approval_gates.evidence_rows(items, ApprovalType(approval.type)),
-        "runs": approval_runs.run_values(items),
+        "runs": approval_runs.run_values(approval.workload, items),
         "acts": acts(approval),
         "questions": list(approval.questions.select_related("asked_by", "answered_by")),
         "return_reason": _return_reason(approval),

@@ -12,7 +12,7 @@ from qms.approvals.choices import ApprovalType
 from qms.core import clock, formats
 from qms.core.chart_shapes import Limit
 from qms.core.charts import CdfSeries, latency_cdf
-from qms.core.values import Metric
+from qms.core.values import Metric, Provenance
 from qms.evidence.models import EvidenceItem
 from qms.gates import services as gates
 from qms.workloads.models import Workload
@@ -21,9 +21,9 @@ LATENCY: Final = "e2e_latency_ms"
 _SHARES: Final = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 
 
-def run_values(items: list[EvidenceItem]) -> dict[str, Any]:
+def run_values(workload: Workload, items: list[EvidenceItem]) -> dict[str, Any]:
     """Return the values of both runs side by side, their latency curve, and the pages of the runs."""
-    facts = _run_facts(items)
+    facts = _run_facts(workload, items)
     metrics = {name: _metrics(found) for name, found in facts.items()}
     keys = list(dict.fromkeys(key for found in metrics.values() for key in found))
     rows = [
@@ -38,15 +38,15 @@ def run_values(items: list[EvidenceItem]) -> dict[str, Any]:
         "rows": rows,
         "baseline_run": next((item.run_id for item in items if item.type == "EV-02"), None),
         "target_run": next((item.run_id for item in items if item.type == "EV-04"), None),
-        "chart": _latency(metrics, items[0].workload if items else None),
+        "chart": _latency(metrics, workload),
     }
 
 
-def _run_facts(items: list[EvidenceItem]) -> dict[str, tuple[Metric, ...]]:
+def _run_facts(workload: Workload, items: list[EvidenceItem]) -> dict[str, tuple[Metric, ...]]:
     found: dict[str, tuple[Metric, ...]] = {}
     if not items:
         return found
-    facts = gates.facts_for(items[0].workload, ApprovalType.PRELIMINARY, at=clock.now(), items=items)
+    facts = gates.facts_for(workload, ApprovalType.PRELIMINARY, at=clock.now(), items=items)
     if facts.baseline:
         found["EV-02"] = facts.baseline.metrics
     if facts.target:
@@ -58,9 +58,13 @@ def _metrics(metrics: tuple[Metric, ...]) -> dict[tuple[str, str | None], Metric
     return {(metric.key, metric.percentile): metric for metric in metrics}
 
 
-def _latency(metrics: dict[str, dict[tuple[str, str | None], Metric]], workload: Workload | None) -> Any:
+def _latency(metrics: dict[str, dict[tuple[str, str | None], Metric]], workload: Workload) -> Any:
     """Return the latency curve through the computed quantiles of both runs, or None without any."""
-    names = {"EV-04": _("Ziel, emuliert"), "EV-02": _("Vergleichsbasis, gemessen")}
+    emulated = any(item.axes.provenance is Provenance.EMULATED for item in metrics.get("EV-04", {}).values())
+    names = {
+        "EV-04": _("Ziel, emuliert") if emulated else _("Ziel, gemessen"),
+        "EV-02": _("Vergleichsbasis, gemessen"),
+    }
     series = []
     for key, label in names.items():
         found = metrics.get(key, {})
@@ -72,7 +76,7 @@ def _latency(metrics: dict[str, dict[tuple[str, str | None], Metric]], workload:
         rising = all(b[1] >= a[1] for a, b in pairwise(points))
         if len(points) > 1 and rising:
             series.append(CdfSeries(label, tuple(points)))
-    if not series or workload is None:
+    if not series:
         return None
     target = workload.quality_targets.filter(metric=LATENCY).first()
     limit = None

@@ -18,7 +18,7 @@ from qms.workloads.metrics import catalogue
 
 def table_of(item: EvidenceItem) -> dict[str, Any] | None:
     """Return every quality target judged on this EV-06 with value and verdict; None without one, or for other types."""
-    if item.type != EvidenceType.EQUIVALENCE:
+    if item.type != EvidenceType.EQUIVALENCE or item.workload is None:
         return None
     try:
         found = evidence_facts.equivalence_from(item.facts())
