@@ -28,8 +28,8 @@ def upload(content: bytes, name: str = GOOD) -> dict[str, Any]:
 
 
 UNKNOWN = (
-    "Das Format der Datei ist unbekannt; gelesen werden Ergebnisse von vLLM, SGLang, TensorRT-LLM, GuideLLM, AIPerf, "
-    "MLPerf und weiteren Werkzeugen."
+    "Das Format der Datei ist unbekannt; gelesen werden Ergebnisse von vLLM, SGLang, MLPerf und weiteren Werkzeugen. "
+    "Eine eigene Tabelle (CSV) lesen Sie über „Eigene Tabelle zuordnen“ ein."
 )
 REFUSED = {
     "empty": (lambda: b"", "Die Datei ist leer."),

@@ -239,7 +239,7 @@ def test_the_command_writes_a_result_the_importer_reads(
     with serving(*([streams(*GOOD)] * 2), streams(b"", status=503), streams(*GOOD)) as (url, _seen):
         assert main(command(url, out)) == 0
     shown = capsys.readouterr().out
-    assert "error_rate: 0.125 ratio (n = 8)" in shown
+    assert "Fehlerquote: 12,5 % (n = 8)" in shown
     assert "Weniger als 5 × 200 (POL-02): G3-3 wird damit nicht erfüllt." in shown
     run = read(out.read_bytes(), "m.json")
     assert run.measurement is not None

@@ -177,8 +177,8 @@ def test_the_command_reads_a_mapped_table(tmp_path: Path, capsys: pytest.Capture
     )
     code, out, _err = run_command(tmp_path, capsys, *given)
     assert code == 0
-    assert "e2e_latency_ms p50: 100 ms (n = 2; nicht belastbar)" in out
-    assert "error_rate: 0 ratio (n = 2)" in out
+    assert "Antwortzeit p50: 100 ms (n = 2; nicht belastbar)" in out
+    assert "Fehlerquote: 0 % (n = 2)" in out
 
 
 @pytest.mark.parametrize(
