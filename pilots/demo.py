@@ -48,7 +48,6 @@ PASSWORD: Final = "Vorführung-2026"  # noqa: S105 - printed on the login page o
 SESSION: Final = "demo"
 TITLE: Final = "Ausschussprognose – Inferenz MLP"
 MODEL: Final = "64-256-256-8"
-LATENCY_MS: Final = Decimal(50)
 SPREAD: Final = "G3-3"
 MEASUREMENTS: Final = 3
 # username, name on screen, role; nobody can confirm roles before the first reviewer, so another person does (0170).
@@ -98,18 +97,34 @@ def make_house(*, password: str = PASSWORD) -> Demo:
     return demo
 
 
-def register_workload(
-    demo: Demo, *, title: str = TITLE, model: str = MODEL, latency_ms: Decimal = LATENCY_MS
-) -> Workload:
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a sample workload says of itself; fallback: key of the platform in use."""
+
+    purpose: str
+    model: str
+    latency_ms: Decimal
+    fallback: str
+
+
+FIRST: Final = Sample(
+    "Sagt je Bauteil den Ausschuss aus 64 Prozesswerten voraus und steuert die Nacharbeit.",
+    MODEL,
+    Decimal(50),
+    "DISKRET-4GPU",
+)
+
+
+def register_workload(demo: Demo, *, title: str = TITLE, sample: Sample = FIRST) -> Workload:
     """Screen 1 to 3: register, accept the owner role, answer the four questions, set targets."""
     owner = demo.user("wo01")
     data = WorkloadData(
         title=title,
-        purpose="Sagt je Bauteil den Ausschuss aus 64 Prozesswerten voraus und steuert die Nacharbeit.",
+        purpose=sample.purpose,
         business_process="Fertigung, Qualitätssicherung",
         criticality="NORMAL",
         mode=Mode.INFERENCE.value,
-        model_text=model,
+        model_text=sample.model,
         deputy=demo.user("wo02").person,
         ai_act_risk_class="MINIMAL",
     )
@@ -127,13 +142,13 @@ def register_workload(
     criteria.set_criteria(
         actor=owner,
         workload_id=workload.pk,
-        data=criteria_data(demo.user("pl01").person, latency_ms),
+        data=criteria_data(demo.user("pl01").person, sample),
         expected_sha256="",
     )
     return Workload.objects.get(pk=workload.pk)
 
 
-def criteria_data(lead: Person | None, latency_ms: Decimal = LATENCY_MS) -> CriteriaData:
+def criteria_data(lead: Person | None, sample: Sample = FIRST) -> CriteriaData:
     """Return the criteria a newcomer gets proposed: one latency target, the default abort rules, a fallback path."""
     rules = abort_templates.default_rules(Mode.INFERENCE, Level.INTERNAL)
     today = clock.now().date()
@@ -144,20 +159,20 @@ def criteria_data(lead: Person | None, latency_ms: Decimal = LATENCY_MS) -> Crit
                 percentile="p95",
                 dataset_version="Prozesswerte 2026-10",
                 comparator="LE",
-                threshold=latency_ms,
+                threshold=sample.latency_ms,
                 unit="ms",
             ),
         ),
         abort_rules=tuple(AbortRuleData(rule.category, rule.text, rule.template) for rule in rules),
-        fallback_platform=PlatformProfile.objects.get(key="DISKRET-4GPU"),
-        fallback_steps="Anfragen auf die bestehende GPU-Plattform umleiten, Modellstand prüfen, Betrieb informieren.",
+        fallback_platform=PlatformProfile.objects.get(key=sample.fallback),
+        fallback_steps="Anfragen auf die bestehende Plattform umleiten, Modellstand prüfen, Betrieb informieren.",
         rto_min=120,
         pilot_platform=PlatformProfile.objects.get(key="WSE-2"),
         pilot_start=today,
         pilot_end=today + timedelta(days=60),
         budget_cap_eur=Decimal(20000),
         scope="Eine Fertigungslinie, bis 5.000 Vorhersagen am Tag",
-        success_measure=f"Antwortzeit p95 höchstens {latency_ms} ms bei gleicher Vorhersage",
+        success_measure=f"Antwortzeit p95 höchstens {sample.latency_ms} ms bei gleicher Vorhersage",
         lead=lead,
     )
 

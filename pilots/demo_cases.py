@@ -29,7 +29,7 @@ from pilots.catalog.costs import (
     LineEntry,
     SideEntry,
 )
-from pilots.demo import Demo, DemoStopped
+from pilots.demo import Demo, DemoStopped, Sample
 from pilots.services import costs, measuring_keys, results
 from pilots.services.handed_in import ImportedFile
 from qms.approvals.choices import Decision, Meaning, VoteValue
@@ -66,7 +66,6 @@ from qms.workloads.models import PlatformProfile, Workload
 from qms.workloads.services.suitability import SuitabilityData, save_suitability
 
 MODEL: Final = "512-2048-2048-16"
-LATENCY_MS: Final = Decimal(2)
 SERVER: Final = "SERVER-IM-EINSATZ"
 WAFER: Final = "WSE-2"
 KEY_LABEL: Final = "Server im Einsatz (Vorführung)"
@@ -123,7 +122,7 @@ def walk_case(house: Demo, case: Case, *, carry_out: Callable[[], object]) -> Ap
     """Walk one case from registration to decision. Raises DemoStopped, or the refusal of a command."""
     record_holders(house)
     workload = Workload.objects.filter(title=case.title).first() or demo.register_workload(
-        house, title=case.title, model=MODEL, latency_ms=LATENCY_MS
+        house, title=case.title, sample=sample()
     )
     if workloads.unconfirmed_classes(workload):
         demo.confirm_classification(house, workload)
@@ -138,6 +137,14 @@ def walk_case(house: Demo, case: Case, *, carry_out: Callable[[], object]) -> Ap
     carry_out()
     approval.refresh_from_db()
     return approval
+
+
+def sample() -> Sample:
+    """Return what both cases say of themselves."""
+    purpose = (
+        "Bewertet jedes Prüfbild der Linie, bevor das nächste Teil kommt, und schleust Zweifelsfälle aus."
+    )
+    return Sample(purpose, MODEL, Decimal(2), SERVER)
 
 
 def votes(workload: Workload, case: Case) -> Mapping[str, VoteValue]:
