@@ -142,7 +142,8 @@ def test_a_plan_that_does_not_fit_names_the_exact_shortfall_and_the_smallest_pla
     assert error.shortfall_bytes == error.needed_bytes - error.usable_bytes > 0
     assert error.smallest_gpus == 2
     predict(serving("LLaMA3-70B", gpus=2))
-    assert f"{error.shortfall_bytes:,}".replace(",", ".") in error.message_de
+    missing = f"{error.shortfall_bytes / 2**30:.1f}".replace(".", ",")
+    assert f"es fehlen {missing}\u00a0GiB" in error.message_de
 
 
 def test_memory_fits_up_to_the_last_block_of_the_cache():
