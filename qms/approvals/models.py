@@ -11,6 +11,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import F, Q
 
+from qms.core import canonical
 from qms.core.ids import uuid7
 
 UNDECIDED = ("ENTWURF", "EINGEREICHT", "IN_PRUEFUNG", "RUECKFRAGE", "ENTSCHEIDUNGSREIF")
@@ -219,6 +220,12 @@ class Condition(models.Model):
 
     def __str__(self) -> str:
         return f"{self.criterion}: {self.status}"
+
+    @property
+    def proof_sha256(self) -> str:
+        """SHA-256 of the proof as it stands: who judges it sends back what they saw."""
+        evidence_id = str(self.evidence_id) if self.evidence_id else None
+        return canonical.sha256_hex(canonical.dumps({"proof": self.proof, "evidence": evidence_id}))
 
 
 class Addendum(_ActBy):

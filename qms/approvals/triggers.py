@@ -100,24 +100,35 @@ def _wrong_copies(*columns: str) -> str:
     )
 
 
-def _worked_on_it() -> str:
+def _worked_on_it(person: str = "person_id") -> str:
     """Who recorded the workload, carried out a run or was ever entrusted with it judges it neither.
 
     SoD-02 as `kompakt` reads it: a personal grant to act stays when another owner, deputy or lead follows.
     """
     run = (
         f"EXISTS (SELECT 1 FROM {_EVIDENCE} e WHERE e.workload_id = w.id AND e.run_id IS NOT NULL"
-        " AND e.producer_id = NEW.person_id)"
+        f" AND e.producer_id = NEW.{person})"
     )
     entrusted = (
         f"EXISTS (SELECT 1 FROM {_GRANT} g JOIN roles_user u ON u.id = g.user_id"
         " JOIN auth_permission p ON p.id = g.permission_id WHERE g.content_object_id = w.id"
-        f" AND u.person_id = NEW.person_id AND p.codename IN ({_WORKING}))"
+        f" AND u.person_id = NEW.{person} AND p.codename IN ({_WORKING}))"
     )
     return (
         f"EXISTS (SELECT 1 FROM {_APPROVAL} a JOIN workloads_workload w ON w.id = a.workload_id"
-        f" WHERE a.id = NEW.approval_id AND (w.created_by_id = NEW.person_id OR {run} OR {entrusted}))"
+        f" WHERE a.id = NEW.approval_id AND (w.created_by_id = NEW.{person} OR {run} OR {entrusted}))"
     )
+
+
+def _confirmed_by_involved() -> str:
+    """Who is involved in the workload confirms no fulfilment (SoD-02)."""
+    person = "confirmed_by_id"
+    entrusted = (
+        f"EXISTS (SELECT 1 FROM {_APPROVAL} a JOIN workloads_workload w ON w.id = a.workload_id"
+        " LEFT JOIN workloads_pilot p ON p.workload_id = w.id WHERE a.id = NEW.approval_id"
+        f" AND NEW.{person} IN (w.owner_id, w.deputy_id, p.lead_id))"
+    )
+    return f"NEW.{person} IS NOT NULL AND ({entrusted} OR {_worked_on_it(person)})"
 
 
 _CONDITIONS_MET: Final = "OLD.status = 'BEDINGT_FREIGEGEBEN' AND NEW.status = 'FREIGEGEBEN'"
@@ -222,6 +233,13 @@ REFUSED: Final[tuple[Refused, ...]] = (
         "UPDATE",
         f"{_changed(_CONDITION_FIXED)} OR OLD.status = 'ERFUELLT'",
         "Eine Auflage wird nicht umgeschrieben",
+    ),
+    Refused(
+        "approvals_condition_confirmer",
+        _CONDITION,
+        "UPDATE",
+        _confirmed_by_involved(),
+        _WORKED,
     ),
     Refused("approvals_condition_kept", _CONDITION, "DELETE", "1 = 1", "Auflagen werden nicht gelöscht"),
     Refused(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from django import forms
 from django.utils.translation import gettext as _
 
 from qms.approvals import conditions, lateness, selectors
@@ -25,6 +26,12 @@ from qms.web.approval_forms import TextForm
 from qms.web.condition_forms import ProofForm
 
 
+class ReturnForm(TextForm):
+    """What a proof lacks, with the digest of the proof it was written about."""
+
+    proof_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """One condition: badge `state`, the sentence of its lateness, and the forms the person may send."""
@@ -36,7 +43,7 @@ class Row:
     late: str
     proof: ProofForm | None
     confirms: bool
-    back: TextForm | None
+    back: ReturnForm | None
 
 
 def page(approval: Approval, actor: User, bound: Mapping[UUID, Any] | None = None) -> dict[str, Any]:
@@ -98,15 +105,16 @@ def proof_form(item: Condition, approval: Approval, data: Any = None) -> ProofFo
     )
 
 
-def _return_form(item: Condition, sent: Mapping[UUID, Any]) -> TextForm:
+def _return_form(item: Condition, sent: Mapping[UUID, Any]) -> ReturnForm:
     found = sent.get(item.pk)
-    return found if isinstance(found, TextForm) else return_form(item)
+    return found if isinstance(found, ReturnForm) else return_form(item)
 
 
-def return_form(item: Condition, data: Any = None) -> TextForm:
+def return_form(item: Condition, data: Any = None) -> ReturnForm:
     """Return the form with which a proof is given back."""
-    return TextForm(
+    return ReturnForm(
         data,
+        initial={"proof_sha256": item.proof_sha256},
         label=_("Was fehlt?"),
         missing=_("Bitte sagen Sie, was fehlt."),
         auto_id=f"id_zurueck_{item.position}_%s",

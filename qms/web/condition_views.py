@@ -59,7 +59,12 @@ def confirm(request: HttpRequest, approval_id: UUID, condition_id: UUID) -> Http
     found, item = _condition(approval_id, condition_id, actor)
 
     def command() -> None:
-        conditions.confirm_condition(actor=actor, approval_id=approval_id, condition_id=condition_id)
+        conditions.confirm_condition(
+            actor=actor,
+            approval_id=approval_id,
+            condition_id=condition_id,
+            expected_sha256=request.POST.get("proof_sha256", ""),
+        )
 
     form, text = forms.Form(request.POST), _("Die Erfüllung ist bestätigt.")
     return _act(request, found, item, form, command, success=text)
@@ -75,7 +80,11 @@ def give_back(request: HttpRequest, approval_id: UUID, condition_id: UUID) -> Ht
 
     def command() -> None:
         conditions.return_proof(
-            actor=actor, approval_id=approval_id, condition_id=condition_id, reason=form.text_value
+            actor=actor,
+            approval_id=approval_id,
+            condition_id=condition_id,
+            expected_sha256=form.cleaned_data["proof_sha256"],
+            reason=form.text_value,
         )
 
     return _act(request, found, item, form, command, success=_("Der Nachweis ist zurückgegeben."))

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from qms.approvals import selectors as approvals
 from qms.approvals.choices import ApprovalStatus, ConditionStatus
-from qms.approvals.conditions import CONFIRMS
+from qms.approvals.conditions import CONFIRMS, FULFILS
 from qms.approvals.models import Approval, Condition
 from qms.core import formats
 from qms.evidence import selectors as evidence
@@ -221,7 +221,11 @@ def _conditions(actor: User) -> Lists:
         judges = not _involved(approval.workload, actor) and rights.acting_role(
             Permission.FULFIL_CONDITION, approval.workload, CONFIRMS
         )
-        rows = [_condition_row(approval, item, actor, bool(judges)) for item in approval.conditions.all()]
+        proves = rights.acting_role(Permission.FULFIL_CONDITION, approval.workload, FULFILS) is not None
+        rows = [
+            _condition_row(approval, item, actor, judges=bool(judges), proves=proves)
+            for item in approval.conditions.all()
+        ]
         if all(item.status == ConditionStatus.MET for item in approval.conditions.all()):
             rows = [_addendum_row(approval, bool(judges))]
         mine += [row for row in rows if row and not row.who]
@@ -229,8 +233,13 @@ def _conditions(actor: User) -> Lists:
     return mine, others
 
 
-def _condition_row(approval: Approval, item: Condition, actor: User, judges: bool) -> Row | None:
-    """Return what waits about one condition; `who` is empty where it is the person's turn."""
+def _condition_row(
+    approval: Approval, item: Condition, actor: User, *, judges: bool, proves: bool
+) -> Row | None:
+    """Return what waits about one condition; `who` is empty where it is the person's turn.
+
+    Once its owner has left, it is the turn of everybody who can prove it.
+    """
     subject = f"{approval.workload.title} · {approval.number}"
     url = f"{reverse('approval', args=[approval.pk])}#auflagen"
     note = _("Auflage %(position)d (%(criterion)s), fällig am %(day)s") % {
@@ -239,7 +248,7 @@ def _condition_row(approval: Approval, item: Condition, actor: User, judges: boo
         "day": formats.day(item.due),
     }
     if item.status == ConditionStatus.OPEN:
-        own = item.owner_id == actor.person_id
+        own = proves and (item.owner_id == actor.person_id or not item.owner.is_active)
         button, who = (_("Nachweisen"), "") if own else (_("Ansehen"), item.owner.display_name)
         return Row(_("Auflage nachweisen"), subject, note, approval.decided_at, url, button, who)
     if item.status == ConditionStatus.PROVEN:

@@ -28,6 +28,10 @@ def _unknown(world: World) -> list[Any]:
     return [world.approvals["bedingt"].pk, UNKNOWN]
 
 
+def _seen(world: World) -> dict[str, Any]:
+    return _text(world) | {"proof_sha256": world.extras["condition_proven"].proof_sha256}
+
+
 def _text(world: World) -> dict[str, Any]:
     return {"text": "Liegt vor."}
 
@@ -48,7 +52,7 @@ ROWS: Final[tuple[Row, ...]] = (
         _condition("condition_proven"),
         _unknown,
         get=None,
-        post=Act("P24", "review", letters=CONFIRMS, sod=PRODUCER_JUDGES),
+        post=Act("P24", "review", _seen, letters=CONFIRMS, sod=PRODUCER_JUDGES),
     ),
     Row(
         "condition_return",
@@ -56,7 +60,7 @@ ROWS: Final[tuple[Row, ...]] = (
         _condition("condition_proven"),
         _unknown,
         get=None,
-        post=Act("P24", "review", _text, letters=CONFIRMS, sod=PRODUCER_JUDGES),
+        post=Act("P24", "review", _seen, letters=CONFIRMS, sod=PRODUCER_JUDGES),
     ),
     Row(
         "approval_addendum",

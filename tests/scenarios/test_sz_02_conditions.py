@@ -92,7 +92,7 @@ class TestConditional:
         for item in conditions_of(world):
             confirm = reverse("condition_confirm", args=[approval_id, item.pk])
             with recorded("AUFLAGE_ERFUELLT"):
-                assert reviewer.post(confirm).status_code == 302
+                assert reviewer.post(confirm, {"proof_sha256": item.proof_sha256}).status_code == 302
         assert "Nachtrag erstellen" in screen(reviewer.get(address("approval", approval_id)))
         assert "Nachtrag erstellen" not in screen(owner.get(address("approval", approval_id)))
         frozen = reviewer.post(address("approval_addendum", approval_id), {"meaning": "GEPRUEFT"})

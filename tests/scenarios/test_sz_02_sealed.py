@@ -58,6 +58,7 @@ def test_SZ_02_both_documents_are_sealed_and_verify(world: World, tmp_path: Path
     ):
         assert part in text
     assert selectors.force(world.approval).in_force
+    assert signing.verify_file(signing.final_pdf(first)).valid
 
     for item in conditions_of(world):
         fulfil(world, item)

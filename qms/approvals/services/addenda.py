@@ -18,6 +18,7 @@ from qms.audit.events import AuditKind
 from qms.audit.services import audited, record, witnessed
 from qms.core import clock
 from qms.core.errors import CriterionNotMet, NotVisible, WrongState
+from qms.evidence import services as evidence
 from qms.roles import guards
 from qms.roles.models import User
 from qms.roles.permissions import Permission
@@ -39,6 +40,7 @@ def prepare_addendum(*, actor: User, approval_id: UUID, meaning: Meaning, reason
     """Freeze the wording of the addendum; its digest is what the person signs next."""
     approval = selectors.lock(approval_id, actor=actor)
     role = check_complete(approval, actor)
+    evidence.check_files(approval.workload, as_actor=actor.audit_actor(role))
     rules.check_meaning(meaning, [addendum.MEANING])
     texts.check_printable(reason, actor.person.display_name)
     now = clock.now()
@@ -79,6 +81,7 @@ def sign_addendum(
     approval = selectors.lock(approval_id, actor=actor)
     frozen = record_to_sign(approval_id, record_id, actor=actor)
     role = check_complete(approval, actor)
+    evidence.check_files(approval.workload, as_actor=actor.audit_actor(role))
     rules.check_fresh(frozen.created_at, clock.now(), cosigned=False)
     expected = acts.addendum_statement(frozen, actor=actor)
     act = ceremony.complete(actor=actor, challenge_id=challenge_id, response=response, digest=frozen.sha256)

@@ -65,9 +65,14 @@ def submit_proof(
 
 
 @audited
-def confirm_condition(*, actor: User, approval_id: UUID, condition_id: UUID) -> Condition:
-    """Confirm that a condition is fulfilled (P24, D): by another person than who handed in the proof."""
-    approval, condition, role = _judged(actor, approval_id, condition_id)
+def confirm_condition(
+    *, actor: User, approval_id: UUID, condition_id: UUID, expected_sha256: str
+) -> Condition:
+    """Confirm that a condition is fulfilled (P24, D): by another person than who handed in the proof.
+
+    expected_sha256: `proof_sha256` of the proof the person saw.
+    """
+    approval, condition, role = _judged(actor, approval_id, condition_id, expected_sha256)
     condition.status = ConditionStatus.MET.value
     condition.confirmed_by, condition.confirmed_at = actor.person, clock.now()
     condition.save()
@@ -81,9 +86,11 @@ def confirm_condition(*, actor: User, approval_id: UUID, condition_id: UUID) -> 
 
 
 @audited
-def return_proof(*, actor: User, approval_id: UUID, condition_id: UUID, reason: str) -> Condition:
-    """Give the proof of a condition back with what is missing; the condition is open again."""
-    approval, condition, role = _judged(actor, approval_id, condition_id)
+def return_proof(
+    *, actor: User, approval_id: UUID, condition_id: UUID, expected_sha256: str, reason: str
+) -> Condition:
+    """Give the proof the person saw back with what is missing; the condition is open again."""
+    approval, condition, role = _judged(actor, approval_id, condition_id, expected_sha256)
     if not reason.strip():
         raise CriterionNotMet(
             _("Bitte sagen Sie, was fehlt."), id=condition.criterion, next_step=_("Grund eintragen.")
@@ -97,12 +104,14 @@ def return_proof(*, actor: User, approval_id: UUID, condition_id: UUID, reason: 
         facts=_facts(approval, condition),
         private={"reason": reason},
     )
-    people = {condition.owner_id, approval.workload.owner_id}
+    people = {condition.owner_id, condition.proven_by_id, approval.workload.owner_id}
     mails.request_mails(Occasion.CONDITION_RETURNED, approval, [person for person in people if person])
     return condition
 
 
-def _judged(actor: User, approval_id: UUID, condition_id: UUID) -> tuple[Approval, Condition, Role]:
+def _judged(
+    actor: User, approval_id: UUID, condition_id: UUID, expected_sha256: str
+) -> tuple[Approval, Condition, Role]:
     """Return what the person judges now; raises the refusals in their order: segregation, permission, state."""
     approval = selectors.lock(approval_id, actor=actor)
     condition = _condition(approval, condition_id)
@@ -111,6 +120,12 @@ def _judged(actor: User, approval_id: UUID, condition_id: UUID) -> tuple[Approva
         actor=actor, permission=Permission.FULFIL_CONDITION, workload=approval.workload, letters=CONFIRMS
     )
     _check_status(approval, condition, ConditionStatus.PROVEN)
+    if condition.proof_sha256 != expected_sha256:
+        raise WrongState(
+            _("Der Inhalt hat sich geändert; bitte erneut prüfen und bestätigen."),
+            id="T-13",
+            next_step=_("Bitte laden Sie die Seite neu."),
+        )
     return approval, condition, role
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -16,15 +15,14 @@ from django.utils import translation
 from pilots import demo
 from qms.approvals import lateness, selectors
 from qms.approvals.choices import Decision, Meaning, Severity
+from qms.approvals.conditions import local_day
 from qms.approvals.models import Approval, Condition, DecisionRecord
 from qms.approvals.services import addenda, conditions, decisions
 from qms.approvals.services.acts import statement_for
-from qms.audit.actors import SYSTEM
-from qms.audit.events import AuditKind
-from qms.audit.services import record, unit
 from qms.core.errors import CriterionNotMet, NotVisible, PermissionMissing, Refusal, SodViolation, WrongState
 from qms.evidence import selectors as evidence
 from qms.gates import services as gates
+from qms.roles.models import Person
 from qms.roles.roles import Role
 from qms.signing import ceremony
 from qms.signing.models import Document
@@ -36,6 +34,7 @@ from tests.conditional import (
     conditional_house,
     conditions_of,
     fulfil,
+    past_the_commands,
     posted,
     sealed,
     today,
@@ -59,13 +58,6 @@ def refused(world: World, *given: Any) -> Refusal:
             actor=world.user("fg01"), approval_id=world.approval_id, wording=wording(*given)
         )
     return caught.value
-
-
-@contextmanager
-def past_the_commands() -> Iterator[None]:
-    with unit(actor=SYSTEM):
-        yield
-        record(AuditKind.DEMO_SEEDED, actor=SYSTEM, subject_ref=("Test", "1"))
 
 
 class TestDecision:
@@ -162,6 +154,31 @@ class TestDecision:
         )
 
 
+def test_owner_who_leaves_before_the_signature_stops_it(world: World) -> None:
+    frozen = decisions.prepare_decision(
+        actor=world.user("fg01"), approval_id=world.approval_id, wording=wording(*both(world))
+    )
+    with past_the_commands():
+        Person.objects.filter(pk=world.user("pl01").person_id).update(is_active=False)
+    with pytest.raises(CriterionNotMet) as caught:
+        sign(world, "fg01", frozen)
+    assert caught.value.id == "G7-7"
+    assert not Condition.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("at", "day"),
+    [
+        (datetime(2026, 3, 28, 22, 59, 59, tzinfo=UTC), date(2026, 3, 28)),
+        (datetime(2026, 3, 28, 23, tzinfo=UTC), date(2026, 3, 29)),
+        (datetime(2026, 3, 29, 21, 59, 59, tzinfo=UTC), date(2026, 3, 29)),
+        (datetime(2026, 3, 29, 22, tzinfo=UTC), date(2026, 3, 30)),
+    ],
+)
+def test_due_days_begin_at_midnight_in_winter_and_in_summer_time(at: datetime, day: date) -> None:
+    assert local_day(at) == day
+
+
 def test_second_approver_signs_the_same_conditions(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     demo._invite(world.demo, "fg02", "Freigabe 2", demo.PASSWORD)
     demo._give_role(world.demo, "fg02", Role.APPROVER)
@@ -199,6 +216,9 @@ class TestFulfilment:
     def names(self, world: World, index: int = 0) -> dict[str, Any]:
         return {"approval_id": world.approval_id, "condition_id": conditions_of(world)[index].pk}
 
+    def shown(self, world: World, index: int = 0) -> dict[str, Any]:
+        return self.names(world, index) | {"expected_sha256": conditions_of(world)[index].proof_sha256}
+
     def test_only_who_works_on_the_workload_hands_in_a_proof(self, world: World) -> None:
         for name in ("pr01", "fg01", "au01"):
             with pytest.raises(PermissionMissing) as caught:
@@ -221,7 +241,7 @@ class TestFulfilment:
         assert "Nachweisen" not in screen(reviewer.get("/"))
         conditions.submit_proof(actor=world.user("wo01"), text="Da.", **self.names(world))
         assert "Erfüllung bestätigen" in screen(reviewer.get("/"))
-        conditions.confirm_condition(actor=world.user("pr01"), **self.names(world))
+        conditions.confirm_condition(actor=world.user("pr01"), **self.shown(world))
         fulfil(world, conditions_of(world)[1])
         assert "Nachtrag erstellen" in screen(reviewer.get("/"))
         complete(world)
@@ -239,30 +259,31 @@ class TestFulfilment:
     def test_nothing_is_confirmed_before_it_is_proven_nor_twice(self, world: World) -> None:
         reviewer, found = world.user("pr01"), self.names(world)
         with pytest.raises(WrongState):
-            conditions.confirm_condition(actor=reviewer, **found)
+            conditions.confirm_condition(actor=reviewer, **self.shown(world))
         conditions.submit_proof(actor=world.user("wo01"), text="Da.", **found)
         with pytest.raises(WrongState):
             conditions.submit_proof(actor=world.user("wo01"), text="Noch einmal.", **found)
-        conditions.confirm_condition(actor=reviewer, **found)
+        conditions.confirm_condition(actor=reviewer, **self.shown(world))
         with pytest.raises(WrongState):
-            conditions.confirm_condition(actor=reviewer, **found)
+            conditions.confirm_condition(actor=reviewer, **self.shown(world))
 
     def test_who_is_involved_confirms_nothing(self, world: World) -> None:
         found = self.names(world)
         conditions.submit_proof(actor=world.user("wo01"), text="Da.", **found)
         for name in ("wo01", "pl01"):
             with pytest.raises(SodViolation):
-                conditions.confirm_condition(actor=world.user(name), **found)
+                conditions.confirm_condition(actor=world.user(name), **self.shown(world))
         with pytest.raises(PermissionMissing):
-            conditions.confirm_condition(actor=world.user("fg01"), **found)
+            conditions.confirm_condition(actor=world.user("fg01"), **self.shown(world))
 
     def test_returned_proof_leaves_the_condition_open(self, world: World) -> None:
         reviewer, found = world.user("pr01"), self.names(world)
         conditions.submit_proof(actor=world.user("wo01"), text="Da.", **found)
         with pytest.raises(CriterionNotMet):
-            conditions.return_proof(actor=reviewer, reason=" ", **found)
+            conditions.return_proof(actor=reviewer, reason=" ", **self.shown(world))
         url = reverse("condition_return", args=list(found.values()))
-        assert world.browser("pr01").post(url, {"text": "Das Datum fehlt."}).status_code == 302
+        sent = {"text": "Das Datum fehlt.", "proof_sha256": conditions_of(world)[0].proof_sha256}
+        assert world.browser("pr01").post(url, sent).status_code == 302
         assert conditions_of(world)[0].status == "OFFEN"
         page = screen(world.browser("wo01").get(address("approval", world.approval_id)))
         assert "Das Datum fehlt." in page
@@ -346,6 +367,14 @@ class TestFulfilment:
                     "status": "ERFUELLT",
                     "proven_by": world.user("wo01").person,
                     "confirmed_by": world.user("wo01").person,
+                },
+            ),
+            (
+                Condition.objects.filter(pk=first.pk),
+                {
+                    "status": "ERFUELLT",
+                    "proven_by": world.user("wo01").person,
+                    "confirmed_by": world.user("pl01").person,
                 },
             ),
             (Approval.objects.filter(pk=world.approval_id), {"status": "FREIGEGEBEN"}),
