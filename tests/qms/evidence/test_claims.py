@@ -166,7 +166,6 @@ def test_an_opinion_stays_one(world: World, workload: Workload) -> None:
 
 
 def test_reproduced_needs_what_the_emulator_says_or_an_emulated_run(world: World, workload: Workload) -> None:
-    claims.set_emulator(about_machine)
     assert change(world, "S010", status=ClaimStatus.PARTLY).version == 1
     with pytest.raises(CriterionNotMet, match="stellt diese Aussage nicht nach"):
         change(world, "S031", status=ClaimStatus.REPRODUCED)
