@@ -18,7 +18,7 @@ def main() -> int:
     from django.db import connections  # noqa: PLC0415 - settings exist only after setup
 
     from qms.core import backup_parts, restored_checks  # noqa: PLC0415 - models exist only after setup
-    from qms.core.installation import WrongMode  # noqa: PLC0415
+    from qms.core.installation import WrongMode  # noqa: PLC0415 - models exist only after setup
 
     order = canonical.loads(sys.stdin.buffer.read())
     answer: dict[str, object] = {"problem": "", "sentences": []}
